@@ -7,7 +7,7 @@ of the releases.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def dark_pairs(
 
 
 def of_dark_pairs(
-    classes: NDArray[np.int64], edges: NDArray[np.int64], former: NDArray[np.int64]
+    classes: NDArray[np.int64], edges: NDArray[np.integer[Any]], former: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return which former edges belong to dark pairs of a release: it shows no edge of their pair.
 
@@ -86,7 +86,7 @@ def of_dark_pairs(
     return is_dark
 
 
-def _pairs_of(classes: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pairs_of(classes: NDArray[np.int64], edges: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return a number for the pair of classes of every edge."""
     # A sixth of the time that `np.sort` takes for pairs. Looked up in few bytes, which stay near.
     narrow = classes.astype(np.int32)

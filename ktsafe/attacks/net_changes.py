@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ktsafe.attacks.common.history import ABSENT, History
 from ktsafe.attacks.common.result import Result, share_result
-from ktsafe.graph import edge_keys
+from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.numbering import came_and_went, classes_of
 from ktsafe.params import PrivacyParams
 
@@ -227,11 +227,12 @@ def _found(
     of_person = np.full(history.n_persons + 1, ABSENT)
     own = there[is_own[there]]
     of_person[owners[own]] = number[own]
-    true, seen = ([ends(history, i) for i in (first, last)] for ends in (_ties, _edges))
-    true = [of_person[each] for each in true]
-    seen = [number[each] for each in seen]
-    both_ways = zip(_changed(true, classes), _changed(seen, classes), strict=True)
-    changes = [NetChange(was_true, was_seen) for was_true, was_seen in both_ways]
+    # One after the other: the ties of a large network take as much memory as all else.
+    true = [_keys(of_person[history.persons[i]], history.cases[i].original) for i in (first, last)]
+    true = _changed(true, classes)
+    seen = [_keys(number[history.ids[i]], history.cases[i].released) for i in (first, last)]
+    seen = _changed(seen, classes)
+    changes = [NetChange(*of_both) for of_both in zip(true, seen, strict=True)]
     has_changed = sum(np.diff(each.true.indptr) for each in changes) > 0
     targets = np.flatnonzero(has_changed)
     if len(targets) > TARGETS_MAX:
@@ -261,22 +262,17 @@ def _sums_of_neighbours(history: History, i: int, weights: Numbers) -> Numbers:
     return found
 
 
-def _ties(history: History, i: int) -> Numbers:
-    """Return the true ties of a release by the numbers of their people, shape (x, 2)."""
-    return history.persons[i][history.cases[i].original.edges].astype(np.int64).reshape(-1, 2)
+def _keys(number: Numbers, graph: AttributedGraph) -> Numbers:
+    """Return a key for each edge both of whose vertices have a number, which is not negative."""
+    ends = number[graph.edges]
+    return edge_keys(ends[(ends >= 0).all(axis=1)])
 
 
-def _edges(history: History, i: int) -> Numbers:
-    """Return the edges of a release by the numbers of their ids, shape (x, 2)."""
-    return history.ids[i][history.cases[i].released.edges].astype(np.int64).reshape(-1, 2)
-
-
-def _changed(ties: list[Numbers], classes: Numbers) -> list[sparse.csr_matrix]:
+def _changed(keys: list[Numbers], classes: Numbers) -> list[sparse.csr_matrix]:
     """Return to which classes each has ties at the end of a span only, and at its beginning only.
 
-    Ties with a negative end do not count.
+    Keys are those of the ties at either end.
     """
-    keys = [edge_keys(each[(each[:, 0] >= 0) & (each[:, 1] >= 0)]) for each in ties]
     shape = len(classes), int(classes.max(initial=-1)) + 1
     found = []
     for only in came_and_went(*keys):

@@ -42,13 +42,13 @@ class ReleaseView:
     people:
         int64, shape (p,): the keys of the present people.
     ties:
-        int64, shape (t, 2): the true ties, as pairs of keys.
+        int64, shape (t,): the true ties, as `edge_keys` of their people's keys, ascending.
     ids:
         int64, shape (n,): the published ids of the vertices, ascending.
     owners:
         int64, shape (n,): the key of the person behind each vertex, -1 without one.
     edges:
-        int64, shape (m, 2): the released edges, as positions in `ids`.
+        Integers, shape (m, 2): the released edges, as positions in `ids`.
     classes:
         int64, shape (n,): vertices of equal published quasi-identifiers have equal numbers.
     """
@@ -57,14 +57,12 @@ class ReleaseView:
     ties: Numbers
     ids: Numbers
     owners: Numbers
-    edges: Numbers
+    edges: NDArray[np.integer[Any]]
     classes: Numbers
 
-    @cached_property
-    def true_keys(self) -> Numbers:
-        """The true ties as `edge_keys`, ascending."""
-        # Mostly in order already, which a stable sort sees.
-        return np.sort(edge_keys(self.ties), kind="stable")
+    def alone(self) -> Self:
+        """Return the same without what was worked out of it: that is as large once more."""
+        return dataclasses.replace(self)
 
     @cached_property
     def shown_keys(self) -> Numbers:
@@ -84,7 +82,8 @@ class ReleaseView:
 
     def edges_by_id(self) -> Numbers:
         """Return the published ids of the ends of all edges, shape (m, 2)."""
-        return self.ids[self.edges]
+        ids: Numbers = self.ids[self.edges]
+        return ids
 
     def shows(self, keys: Numbers, ids: Numbers) -> NDArray[np.bool_]:
         """Return which vertices are still published and not those of another person.
@@ -311,8 +310,8 @@ def follow(
     --------
     >>> ids, people = np.arange(3), np.arange(3)
     >>> published = {"ids": ids, "owners": people, "edges": np.array([[0, 1]]), "classes": ids}
-    >>> first = ReleaseView(people, np.array([[0, 1]]), **published)
-    >>> then = ReleaseView(people, np.array([[0, 2]]), **published)
+    >>> first = ReleaseView(people, edge_keys(np.array([[0, 1]])), **published)
+    >>> then = ReleaseView(people, edge_keys(np.array([[0, 2]])), **published)
     >>> recent, found = follow(None, None, first)
     >>> recent, found = follow(recent, first, then)
     >>> found.ties.began.count[0], found.ended.count[0], found.ended.shown[0]
@@ -328,13 +327,13 @@ def follow(
     is_shown = _among(recent.ties[:, 0], now.shown_keys)
     is_published = _both_published(recent.ties[:, 0], now)
     ages = n - recent.ties[:, 1]
-    shown = int(_among(now.true_keys, now.shown_keys).sum())
-    published = int(_both_published(now.true_keys, now).sum())
+    shown = int(_among(now.ties, now.shown_keys).sum())
+    published = int(_both_published(now.ties, now).sum())
     ended, left = recent.ended, recent.leavers
     ended_ages, left_with = n - ended[:, 4], ended[:, 5] == 1
     still = now.shows_edges(ended[:, :2], ended[:, 2:4])
     return recent, Freshness(
-        ties=AgedTies(Aged.of(ages, is_shown), len(now.true_keys), shown),
+        ties=AgedTies(Aged.of(ages, is_shown), len(now.ties), shown),
         ties_published=AgedTies(
             Aged.of(ages[is_published], is_shown[is_published]), published, shown
         ),
@@ -354,16 +353,16 @@ def follow(
 def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
     """Return the changes up to `now`; what is too old or holds no longer goes."""
     n = recent.release + 1
-    born, over = came_and_went(before.true_keys, now.true_keys)
+    born, over = came_and_went(before.ties, now.ties)
     joined, left = came_and_went(before.people, now.people)
     people = np.sort(now.people, kind="stable")
 
-    ties = recent.ties[_among(recent.ties[:, 0], now.true_keys)]
+    ties = recent.ties[_among(recent.ties[:, 0], now.ties)]
     owners = before.owners[before.edges]
     lost = (owners >= 0).all(axis=1) & _among(edge_keys(owners), over)
     now_ended = np.column_stack((owners[lost], before.edges_by_id()[lost], _twice(lost.sum(), n)))
     ended = np.concatenate((recent.ended, now_ended))
-    ended = ended[~_among(edge_keys(ended[:, :2]), now.true_keys)]
+    ended = ended[~_among(edge_keys(ended[:, :2]), now.ties)]
     ended[:, 5] = (ended[:, 5] == 1) | _among(ended[:, :2], left).any(axis=1)
     newcomers = recent.newcomers[_among(recent.newcomers[:, 0], people)]
     had = _among(before.owners, left)
@@ -384,7 +383,8 @@ def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> Numbers:
     # Each id is looked for once, however many edges it has.
     at = np.concatenate((_position(before.ids, now.ids)[before.edges], _position(dark, now.ids)))
     at = at[(at >= 0).all(axis=1)]
-    return now.ids[at[of_dark_pairs(now.classes, now.edges, at)]]
+    dark_now: Numbers = now.ids[at[of_dark_pairs(now.classes, now.edges, at)]]
+    return dark_now
 
 
 def _position(ids: Numbers, others: Numbers) -> Numbers:
@@ -396,8 +396,8 @@ def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
     """Compare the latest graph with the true ties, of which the release has `shown`."""
     ends = now.owners[np.searchsorted(now.ids, dark)]
     between = edge_keys(ends[(ends >= 0).all(axis=1)])
-    shared = shown + int(_among(between, now.true_keys).sum())
-    return Overlap(len(now.true_keys), len(now.edges) + len(dark), shared)
+    shared = shown + int(_among(between, now.ties).sum())
+    return Overlap(len(now.ties), len(now.edges) + len(dark), shared)
 
 
 def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
@@ -408,7 +408,7 @@ def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
     came, gone = came_and_went(old, new)
     ends = now.owners[now.edges[_among(new, came)]]
     ends = ends[(ends >= 0).all(axis=1)]
-    return len(came), len(gone), int(_among(edge_keys(ends), now.true_keys).sum())
+    return len(came), len(gone), int(_among(edge_keys(ends), now.ties).sum())
 
 
 def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:

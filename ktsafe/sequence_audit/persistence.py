@@ -30,8 +30,8 @@ class EdgeAges(CopyOnExtend):
         self._release = 0
         self._keys = np.zeros(0, dtype=np.int64)
         self._ever = np.zeros(0, dtype=np.int64)
-        self._ages = np.zeros(0, dtype=np.int64)
-        self._last = np.zeros(0, dtype=np.int64)
+        self._ages = np.zeros(0, dtype=np.int32)
+        self._last = np.zeros(0, dtype=np.int32)
         self._is_true: NDArray[np.bool_] | None = None
         self._survival = np.zeros((2, 2), dtype=np.int64)
 
@@ -58,8 +58,8 @@ class EdgeAges(CopyOnExtend):
         # Two ascending runs: a stable sort merges them. `np.union1d` hashes, for 90 times as long.
         ever = np.sort(np.concatenate((self._ever, keys)), kind="stable")
         ever = ever[np.diff(ever, prepend=-1) != 0]
-        ages = np.zeros(len(ever), dtype=np.int64)
-        last = np.zeros(len(ever), dtype=np.int64)
+        ages = np.zeros(len(ever), dtype=np.int32)
+        last = np.zeros(len(ever), dtype=np.int32)
         former = np.searchsorted(ever, self._ever)
         ages[former], last[former] = self._ages, self._last
         now = np.searchsorted(ever, keys)
@@ -76,7 +76,7 @@ class EdgeAges(CopyOnExtend):
         }
 
 
-def _auc(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> float | None:
+def _auc(positive: NDArray[np.int32], negative: NDArray[np.int32]) -> float | None:
     """Return the chance that a positive value exceeds a negative one, ties counting half."""
     if not len(positive) or not len(negative):
         return None

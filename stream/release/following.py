@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
 from ktsafe.audit.freshness import Recent, ReleaseView, follow
+from ktsafe.graph import edge_keys
 from ktsafe.sequence import SequenceEngine
 from ktsafe.sequence.sequence import Released
 
@@ -80,7 +81,8 @@ class Following:
     def end_build(self, *, staged: bool) -> None:
         """Keep what was counted last if the release is staged."""
         if staged and self._next is not None:
-            self._recent, self._before = self._next
+            self._recent, now = self._next
+            self._before = now.alone()
         self._next = None
 
 
@@ -88,9 +90,10 @@ def view_of(truth: AttributedGraph, keys: NDArray[np.int64], released: Released)
     """Return a release beside its true graph, as freshness is counted."""
     return ReleaseView(
         people=keys,
-        ties=keys[truth.edges],
+        # Mostly in order already, which a stable sort sees.
+        ties=np.sort(edge_keys(keys[truth.edges]), kind="stable"),
         ids=released.ids,
         owners=released.keys,
-        edges=released.graph.edges.astype(np.int64),
+        edges=released.graph.edges,
         classes=released.graph.qi_classes.astype(np.int64),
     )

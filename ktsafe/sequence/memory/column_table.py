@@ -182,7 +182,7 @@ class PairTable(ColumnTable):
 
     def __init__(self) -> None:
         super().__init__()
-        self._sorted: tuple[Numbers, Numbers] | None = None
+        self._sorted: tuple[Numbers, NDArray[np.int32]] | None = None
         self._since: list[Numbers] = []
 
     def copy(self) -> Self:
@@ -211,8 +211,9 @@ class PairTable(ColumnTable):
         for keys, rows in self._indexes():
             at = positions(keys, wanted)
             is_there = keys[at] == wanted
-            is_there[is_there] = self._hold(rows[at[is_there]], pairs[is_there])
-            found[is_there] = rows[at[is_there]]
+            of_pair = rows[at[is_there]].astype(np.int64)
+            is_there[is_there] = is_right = self._hold(of_pair, pairs[is_there])
+            found[is_there] = of_pair[is_right]
         return found
 
     def around(self, numbers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
@@ -227,8 +228,9 @@ class PairTable(ColumnTable):
             position = np.repeat(np.arange(len(numbers)), lengths)
             at = np.arange(len(position)) + (first - np.cumsum(lengths) + lengths)[position]
             pairs = np.column_stack((numbers[position], keys[at] & _LOW))
-            is_there = self._hold(rows[at], pairs)
-            found.append((position[is_there], pairs[is_there, 1], rows[at[is_there]]))
+            of_pair = rows[at].astype(np.int64)
+            is_there = self._hold(of_pair, pairs)
+            found.append((position[is_there], pairs[is_there, 1], of_pair[is_there]))
         position, other, row = map(np.concatenate, zip(*found, strict=True))
         # A row that was given back and taken again for the same pair is found twice.
         order = np.lexsort((other, position))
@@ -241,7 +243,7 @@ class PairTable(ColumnTable):
         is_there: NDArray[np.bool_] = (self.pairs(rows) == ascending(pairs)).all(axis=1)
         return is_there
 
-    def _indexes(self) -> list[tuple[Numbers, Numbers]]:
+    def _indexes(self) -> list[tuple[Numbers, NDArray[np.int32]]]:
         """Return sorted pairs and their rows: of most rows, and of those that came since."""
         if self._sorted is None:
             self._sorted = self._in_order(self.used())
@@ -250,14 +252,14 @@ class PairTable(ColumnTable):
         since = distinct(np.concatenate(self._since))
         return [self._sorted, self._in_order(since[self._rows[0, since] != FREE])]
 
-    def _in_order(self, rows: Numbers) -> tuple[Numbers, Numbers]:
+    def _in_order(self, rows: Numbers) -> tuple[Numbers, NDArray[np.int32]]:
         """Return the pairs of rows, in both directions and order, as numbers; and their rows."""
         first, second = self.pairs(rows).T
         keys = np.concatenate((first << 32 | second, second << 32 | first))
         order = np.argsort(keys)
         # What is greater than all keys stands at the end.
         keys = np.append(keys[order], np.iinfo(np.int64).max)
-        return keys, np.append(np.concatenate((rows, rows))[order], FREE)
+        return keys, np.append(np.tile(rows.astype(np.int32), 2)[order], np.int32(FREE))
 
 
 # Sets of numbers as arrays. They are sorted: numpy hashes, which takes ten times as long.

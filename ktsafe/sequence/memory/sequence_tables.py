@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
@@ -152,13 +153,22 @@ class TableOfState(PairTable):
 
     def __init__(self, state: State) -> None:
         super().__init__()
-        self._state = state
+        self._owner = weakref.ref(state)
 
     def of(self, state: State) -> Self:
         """Return a copy that belongs to another state."""
         twin = self.copy()
-        vars(twin).update(_state=state)
+        vars(twin).update(_owner=weakref.ref(state))
         return twin
+
+    @property
+    def _state(self) -> State:
+        """The state whose table this is."""
+        # Were it held here, a former state would stay until cyclic garbage is collected, and that
+        # comes seldom.
+        state = self._owner()
+        assert state is not None
+        return state
 
     @property
     def between(self) -> RowsOfPairs:

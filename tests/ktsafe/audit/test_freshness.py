@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ktsafe.audit.freshness import AGE_MAX, AGES, RECENT, Freshness, Recent, ReleaseView, follow
+from ktsafe.graph import edge_keys
 
 Pair = tuple[int, int]
 
@@ -35,7 +36,7 @@ class Plain:
         edges = [(place[a], place[b]) for a, b in sorted(self.edges)]
         return ReleaseView(
             np.array(sorted(self.people), dtype=np.int64),
-            np.array(sorted(self.ties), dtype=np.int64).reshape(-1, 2),
+            edge_keys(np.array(sorted(self.ties), dtype=np.int64).reshape(-1, 2)),
             np.array(ids, dtype=np.int64),
             np.array([self.owners[one] for one in ids], dtype=np.int64),
             np.array(edges, dtype=np.int64).reshape(-1, 2),
@@ -211,8 +212,8 @@ def test_the_mapping_tells_shares_and_ratios() -> None:
     people = np.arange(4)
     shown, later = np.array([[0, 1]]), np.array([[0, 1], [2, 3]])
     classes = np.zeros(4, dtype=np.int64)
-    ties = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
-    first = ReleaseView(people, ties[:2], people, people, shown, classes)
+    ties = edge_keys(np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))
+    first = ReleaseView(people, ties[[0, 2]], people, people, shown, classes)
     then = ReleaseView(people, ties, people, people, later, classes)
     recent, _ = follow(None, None, first)
     recent, _ = follow(recent, first, then)
