@@ -27,6 +27,8 @@ SIZE_MAX = 10_000_000
 """Neighbourhoods beyond which the exact comparison could leave int64."""
 
 PAIRS_AT_ONCE = 1_000_000
+BUILT_AT_ONCE = 10_000
+"""Profiles that are held twice, as they were built and as bytes."""
 
 SPARE_LOCATIONS = 4096
 """Locations that nobody occupies any more are dropped where they outnumber others by so many."""
@@ -183,12 +185,13 @@ class Profiler(CopyOnExtend):
         indptr, indices = core.adjacency(n, edges)
         if n and int(np.diff(indptr).max()) >= SIZE_MAX:
             raise InvalidGraph(f"A neighbourhood of {SIZE_MAX} or more cannot be audited.")
-        pointer, flat = core.profiles(dirty, indptr, indices, np.ascontiguousarray(codes))
-        raw = flat.tobytes()
-        cuts = (8 * pointer).tolist()
-        location[vertices[dirty]] = [
-            self._number(raw[cuts[r] : cuts[r + 1]]) for r in range(len(dirty))
-        ]
+        codes = np.ascontiguousarray(codes)
+        for first in range(0, len(dirty), BUILT_AT_ONCE):
+            here = dirty[first : first + BUILT_AT_ONCE]
+            pointer, flat = core.profiles(here, indptr, indices, codes)
+            raw = flat.tobytes()
+            cuts = itertools.pairwise((8 * pointer).tolist())
+            location[vertices[here]] = [self._number(raw[a:b]) for a, b in cuts]
         self.profiles_built += len(dirty)
         return location
 
