@@ -202,7 +202,8 @@ def _likelihood(
     counts = []
     rewiring_state = now.rewiring_state(inserted[:0])
     for edges in (shown, inserted):
-        sample = edges[:: max(1, len(edges) // SAMPLE)]
+        # As it would lie without a sample: kernels are compiled for each way in which arrays lie.
+        sample = np.ascontiguousarray(edges[:: max(1, len(edges) // SAMPLE)])
         bins = np.bincount(core.bins_of(rewiring_state, sample), minlength=BINS + 1)
         counts.append((bins + 0.5) * max(len(edges), 1) / max(len(sample), 1))
     true, fake = counts
