@@ -7,6 +7,7 @@ mechanism never sees an id.
 from __future__ import annotations
 
 import bisect
+import copy
 import dataclasses
 import itertools
 import re
@@ -430,6 +431,13 @@ class AttributedGraph:
             # Renumbered after each attribute, so products stay inside int64.
             classes = ranks(classes * len(texts) + self.codes[:, j])
         return classes.astype(np.int32)
+
+    def bare(self) -> Self:
+        """Return the same graph without what was worked out of it, which may be larger than it."""
+        twin = copy.copy(self)
+        for name in ("degrees", "edges", "is_sensitive", "qi_classes"):
+            vars(twin).pop(name, None)
+        return twin
 
     def subgraph(self, vertices: NDArray[np.integer]) -> AttributedGraph:
         """Return the graph on distinct vertices, in the given order, and the edges among them."""

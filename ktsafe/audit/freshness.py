@@ -60,7 +60,7 @@ class ReleaseView:
     edges: NDArray[np.integer[Any]]
     classes: Numbers
 
-    def alone(self) -> Self:
+    def bare(self) -> Self:
         """Return the same without what was worked out of it: that is as large once more."""
         return dataclasses.replace(self)
 

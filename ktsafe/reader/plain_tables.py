@@ -51,7 +51,15 @@ def plain_columns(data: bytes, header: Sequence[str]) -> list[list[str]] | None:
         fields = data[len(first) :].decode().replace("\n", ",").split(",")
     except UnicodeDecodeError:
         return None
-    return [fields[column:-1:width] for column in range(width)]
+    columns = [fields[column:-1:width] for column in range(width)]
+    # Values come again and again; ids, in the first column, do not.
+    return [columns[0], *map(_once_each, columns[1:])]
+
+
+def _once_each(texts: list[str]) -> list[str]:
+    """Return the same texts, of which equal ones are one object."""
+    known: dict[str, str] = {}
+    return [known.setdefault(text, text) for text in texts]
 
 
 def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:

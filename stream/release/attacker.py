@@ -94,6 +94,12 @@ class AttackTarget:
     has_past: bool = False
     release_id: str = ""
 
+    def bare(self) -> AttackTarget:
+        """Return the same without what was worked out of the graphs."""
+        case = self.case
+        case = Case(case.original.bare(), case.released.bare(), case.original_of, case.sample)
+        return dataclasses.replace(self, case=case)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Standing:
@@ -147,7 +153,7 @@ class Attacker:
         FoundByAttack
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
-        self._last, standing = target, self._standing
+        self._last, standing = target.bare(), self._standing
         if self._settings.hold or (standing and not standing.holds_for(target)):
             standing = None
         names = [*ATTACKS_TOLD, *([AFRESH] if target.has_past else [])]
@@ -159,7 +165,7 @@ class Attacker:
             now_standing = dataclasses.replace(standing, releases=standing.releases + 1)
         else:
             alone = {name: found[name] for name in ALONE if name in found}
-            now_standing = _Standing(target, alone)
+            now_standing = _Standing(self._last, alone)
         self._next_standing = now_standing
         found = {**now_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]

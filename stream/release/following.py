@@ -82,7 +82,7 @@ class Following:
         """Keep what was counted last if the release is staged."""
         if staged and self._next is not None:
             self._recent, now = self._next
-            self._before = now.alone()
+            self._before = now.bare()
         self._next = None
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from typing import Final
 
 import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
+from numba.types import Array
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.audit import audit_release
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact import rewiring
 
-LIES_OTHERWISE: Final = re.compile(r"array\([^()]*, [AF]\)")
-
 
 def kinds() -> set[tuple[str, str]]:
-    """Return each kernel with the arguments that it was compiled for or read from the cache."""
+    """Return kernels with the arguments for which they were compiled, if an array lies otherwise.
+
+    Columns that kernels know as parts of what they are given lie as they do in every run.
+    """
     files = [module for name, module in sys.modules.items() if name.endswith("_core")]
     return {
         (each.__name__, str(kind))
@@ -27,7 +27,7 @@ def kinds() -> set[tuple[str, str]]:
         for each in vars(module).values()
         if isinstance(each, Dispatcher)
         for kind in each.signatures
-        if LIES_OTHERWISE.search(str(kind))
+        if any(isinstance(one, Array) and one.layout != "C" for one in kind)
     }
 
 
