@@ -7,6 +7,7 @@ what judges and what searches may both import it and still share no code.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -58,12 +59,55 @@ class _SharedCache(FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
 
 
+class _Compiler(threading.Thread):
+    """Compiles one kind of one kernel, or reads it, and what that needs.
+
+    It has a thread of its own, since the thread that asks may be ended by an exception at any
+    moment, as those of attacks are whose time is up. In the midst of the compiler that leaves its
+    lock taken for ever, or machine code that is freed twice.
+    """
+
+    def __init__(self, compile_kind: Callable[[Any], Any], kind: Any) -> None:
+        super().__init__(name="ktsafe-compiler")
+        self._compile_kind = compile_kind
+        self._kind = kind
+        self._made: Any = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Compile."""
+        try:
+            self._made = self._compile_kind(self._kind)
+        except BaseException as error:  # noqa: BLE001 -- handed to whoever asked
+            self._error = error
+
+    def result(self) -> Any:
+        """Wait for the end and return what was made, or raise what was raised."""
+        self.start()
+        self.join()
+        if self._error is not None:
+            raise self._error
+        return self._made
+
+
+def _apart(compile_kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what compiles a kind in a thread of its own."""
+
+    def compile_apart(kind: Any) -> Any:
+        if isinstance(threading.current_thread(), _Compiler):
+            return compile_kind(kind)
+        return _Compiler(compile_kind, kind).result()
+
+    return compile_apart
+
+
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     """Compile with our options, kept in our folder: numba asks where when it is told to keep."""
     elsewhere, config.CACHE_DIR = config.CACHE_DIR, FOLDER
     try:
         compiled = njit(**OPTIONS, **options)(function)
         compiled._cache = _SharedCache(function)  # noqa: SLF001 -- numba has no door for it
+        compiled.compile = _apart(compiled.compile)
     finally:
         config.CACHE_DIR = elsewhere
     return compiled

@@ -36,6 +36,7 @@ import numpy as np
 import ktsafe.stream.cli  # noqa: F401 -- settles where compiled kernels are, before any is imported
 from ktsafe.stream.config.settings import load
 from ktsafe.stream.monitoring.summary import Summary
+from ktsafe.stream.process.process import one_heap
 from ktsafe.stream.service.assembly import run_from_settings
 from lab.benchmarks.bench_startup import CONFIG, command, write_graph
 
@@ -193,6 +194,7 @@ class Telling(Summary):
 
 def serve(config: Path, n: int, m: int) -> int:
     """Run the service in this process until its feed ends."""
+    one_heap()
     run_from_settings(load(config), drain=True, summary=Telling(n, m))
     return 0
 

@@ -60,12 +60,21 @@ def one_heap() -> None:
 
 
 def give_back() -> None:
-    """Give memory that nobody uses back to the system; it takes some hundredths of a second.
+    """Give memory that nobody uses back to the system, cyclic garbage, too.
 
     A Kafka client is cyclic garbage once it is closed, with all that it had fetched. The collector
     comes seldom, and a service that rests between releases kept that of dozens of them.
     """
     gc.collect()
+    trim()
+
+
+def trim() -> None:
+    """Give free memory back to the system; it takes some hundredths of a second.
+
+    A phase of a release takes other sizes than the one before, so what that one left free is in its
+    way.
+    """
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

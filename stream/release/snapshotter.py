@@ -37,6 +37,7 @@ from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.maintenance.disclosures import note, noted, withdrawal
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.process.process import trim
 from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, AttackTarget
 from ktsafe.stream.release.encrypted_cut import encrypt_cut
 from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
@@ -352,6 +353,7 @@ class Snapshotter:
         self._check_cancelled(name, 0.0)
         started = self._monotonic()
         yield
+        trim()
         timings[name] = self._monotonic() - started
         self._observer.release_phase(name, timings[name])
 

@@ -227,10 +227,11 @@ class PairTable(ColumnTable):
             lengths = last - first
             position = np.repeat(np.arange(len(numbers)), lengths)
             at = np.arange(len(position)) + (first - np.cumsum(lengths) + lengths)[position]
-            pairs = np.column_stack((numbers[position], keys[at] & _LOW))
-            of_pair = rows[at].astype(np.int64)
-            is_there = self._hold(of_pair, pairs)
-            found.append((position[is_there], pairs[is_there, 1], of_pair[is_there]))
+            other, of_pair = keys[at] & _LOW, rows[at].astype(np.int64)
+            is_there = self._hold(of_pair, np.column_stack((numbers[position], other)))
+            found.append((position[is_there], other[is_there], of_pair[is_there]))
+        if len(found) == 1:
+            return found[0]
         position, other, row = map(np.concatenate, zip(*found, strict=True))
         # A row that was given back and taken again for the same pair is found twice.
         order = np.lexsort((other, position))
