@@ -16,8 +16,7 @@ from ktsafe.state.database import Database
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.folder import CUTS, DATABASE, corrupted, make_folder, read_witness
 from ktsafe.state.frozen_cut import FrozenCut
-from ktsafe.state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status
-from ktsafe.state.pages import Writes
+from ktsafe.state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status, Writes
 from ktsafe.state.recovery import read_positions, recover
 from ktsafe.state.store import Position
 

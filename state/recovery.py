@@ -29,8 +29,7 @@ from ktsafe.state.folder import (
     mark_made,
     unusable,
 )
-from ktsafe.state.ledger import EMPTY
-from ktsafe.state.pages import Writes
+from ktsafe.state.ledger import EMPTY, Writes
 from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord
 from ktsafe.state.resident import ResidentGraph
 from ktsafe.state.store import Position

@@ -37,8 +37,7 @@ from ktsafe.state.folder import (
     usable,
 )
 from ktsafe.state.frozen_cut import FrozenCut
-from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut
-from ktsafe.state.pages import Writes
+from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
 from ktsafe.state.recovery import (
     Progress,
     Recovered,

@@ -11,8 +11,7 @@ from ktsafe import Schema
 from ktsafe.state.changes import Change
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
-from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut
-from ktsafe.state.pages import Writes
+from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
 from ktsafe.state.registers import Origins, VertexRecord
 from ktsafe.state.resident import ResidentGraph, Touched
 from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot

@@ -19,7 +19,7 @@ from ktsafe.state.errors import StateCorrupted, StateUnusable
 from ktsafe.state.folder import hold, is_held
 from ktsafe.state.inspection import examine, overview
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
-from ktsafe.state.pages import prefix
+from ktsafe.state.ledger.pages import prefix
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import Position
 from tests.state.support import SCHEMA, stamp

@@ -1,0 +1,24 @@
+"""The ledger: which releases exist, with the bytes they consist of for ever."""
+
+from ktsafe.state.ledger.ledger import EMPTY, MANIFEST, Ledger, LedgerStorage
+from ktsafe.state.ledger.pages import Writes
+from ktsafe.state.ledger.records import (
+    Erased,
+    PendingCut,
+    ReleaseRecord,
+    SequenceRecord,
+    Status,
+)
+
+__all__ = [
+    "EMPTY",
+    "MANIFEST",
+    "Erased",
+    "Ledger",
+    "LedgerStorage",
+    "PendingCut",
+    "ReleaseRecord",
+    "SequenceRecord",
+    "Status",
+    "Writes",
+]
