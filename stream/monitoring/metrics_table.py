@@ -321,7 +321,7 @@ SEQUENCE: Final = (
     Metric(
         "ktsafe_sequence_pages_written_total",
         "sequence",
-        "PRIVATE: pages of the sequence's memory written with its releases.",
+        "PRIVATE: pages written with releases, of the sequence and its auditor.",
         samples=lambda counts: {(): counts.get("pages_written", 0)},
     ),
 )

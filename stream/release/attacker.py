@@ -114,8 +114,8 @@ class _Standing:
         then = self.target
         if then.sequence_id != now.sequence_id or self.releases >= STANDS_FOR:
             return False
-        truths = [(each.case.original, each.lives) for each in (then, now)]
-        return share_changed(*truths) <= CHANGED_MAX
+        was, is_now = then.case.original.bare(), now.case.original
+        return share_changed((was, then.lives), (is_now, now.lives)) <= CHANGED_MAX
 
 
 class Attacker:
@@ -158,7 +158,8 @@ class Attacker:
             standing = None
         names = [*ATTACKS_TOLD, *([AFRESH] if target.has_past else [])]
         names = [name for name in names if not standing or name not in ALONE]
-        work = _Work(_each(target, self._before, params, names))
+        before = tuple(each.bare() for each in self._before)
+        work = _Work(_each(target, before, params, names))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
         if standing:

@@ -158,7 +158,7 @@ class ColumnTable:
         """Have columns that may be written, of n rows."""
         room = self._rows.shape[1]
         if n > room or self._is_shared:
-            rows = np.full((len(self.columns), room if n <= room else n + n // 4), FREE)
+            rows = np.full((len(self.columns), room if n <= room else n + n // 16), FREE)
             rows[:, : self.n] = self._rows[:, : self.n]
             self._rows, self._is_shared = rows, False
         elif n == self.n:
