@@ -10,7 +10,7 @@ import random
 import sys
 
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status, pages
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import Position
 from tests.state.support import SCHEMA
@@ -36,8 +36,15 @@ def event(offset: int) -> Change:
     return VertexDelete(at, one)
 
 
+def pages_of(index: int) -> dict[str, bytes]:
+    """Return the pages of a release: half of them change with each, and now and then one goes."""
+    n = 20 + index % 3
+    return {f"page/{i:02}": b"%d %d" % (i, index // (1 + i % 2)) * 300 for i in range(n)}
+
+
 def main(path: str) -> None:
     """Commit batch after batch; cut, stage and publish now and then; prune now and then."""
+    pages.PART_BYTES = 4_000  # type: ignore[misc]
     store = RocksDBStore.open(path, SCHEMA)
     if store.ledger.sequence() is None:
         store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
@@ -77,7 +84,7 @@ def release(store: RocksDBStore) -> None:
             n_vertices=snapshot.graph.n_vertices,
             n_edges=snapshot.graph.n_edges,
         )
-        ledger.stage(last)
+        ledger.stage(last, pages_of(last.index).items())
     if last is not None:
         ledger.mark_published(last.release_id)
 

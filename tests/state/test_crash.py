@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ktsafe.state import keys
 from ktsafe.state.changes import VertexDelete, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.errors import StateCorrupted, StateUnusable
@@ -22,7 +23,7 @@ from ktsafe.state.frozen_cut import FrozenCut
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import Position
-from tests.state.crash_child import PARTITION, event
+from tests.state.crash_child import PARTITION, event, pages_of
 from tests.state.naive_fold import fold
 from tests.state.support import SCHEMA, exactly, plain, published, stamp
 
@@ -33,7 +34,8 @@ CUT = PendingCut(slot_us=7, offsets={"t/0": 2})
 def test_kill_at_random_moments(path: Path) -> None:
     """Killed 12 times, positions and graph always agree, and no acknowledged commit is lost.
 
-    Each release stands in the ledger once, and shows the graph exactly as of its cut.
+    Each release stands in the ledger once, and shows the graph exactly as of its cut. Pages are
+    those of the last one, and no other is on the disk.
     """
     rng = random.Random(5)
     acknowledged = 0
@@ -73,6 +75,9 @@ def _check_after_crash(path: Path, acknowledged: int) -> None:
     if last is not None:
         vertices, edges = _folded(last.slot_us)
         assert (last.n_vertices, last.n_edges) == (len(vertices), len(edges))
+        assert store.ledger.pages() == pages_of(last.index)
+    kept = [key for key, _ in store._database.scan(keys.PAGES)]
+    assert len(kept) == len(store.ledger.pages())
     store.close()
 
 
