@@ -86,6 +86,8 @@ def examine(path: Path, schema: Schema) -> Examined:
             raise corrupted(path)
         ledger = _ledger(database)
         pages = ledger.pages()
+        for name in pages:
+            pages[name]  # Reading compares it with its digest.
         if not _is_chain(ledger.releases()):
             raise corrupted(path)
         if (cut := ledger.pending_cut()) is not None:

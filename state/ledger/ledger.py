@@ -26,7 +26,7 @@ from typing import Final
 
 import msgspec
 
-from ktsafe.state.ledger.pages import NextPages, Pages, Writes, prefix
+from ktsafe.state.ledger.pages import NextPages, Pages, StoredPages, Writes, prefix
 from ktsafe.state.ledger.past_releases import ROW, PastRelease, packed, unpacked
 from ktsafe.state.ledger.records import (
     Erased,
@@ -148,26 +148,14 @@ class Ledger:
         self._sequences.append(sequence)
         self._pages = Pages()
 
-    def pages(self) -> dict[str, bytes]:
-        """Return the pages as of the last staged release of this sequence ({} before it).
+    def pages(self) -> Mapping[str, bytes]:
+        """Return the pages as of the last staged release of this sequence, none before it.
 
-        Raises
-        ------
-        StateCorrupted
-            If one does not read back as written.
+        Reading one raises `StateCorrupted` if it does not read back as written.
         """
-        names = sorted(self._pages)
-        values = self._storage.read_pages([self._pages.key(name) for name in names])
-        pages = {
-            name: page
-            for name, page in zip(names, values, strict=True)
-            if page is not None and self._pages.holds(name, page)
-        }
-        if len(pages) != len(names):
-            raise self._storage.damaged()
-        return pages
+        return StoredPages(self._pages, self._storage.read_pages, self._storage.damaged)
 
-    def replace_pages(self, pages: Mapping[str, bytes]) -> None:
+    def replace_pages(self, pages: Iterable[tuple[str, bytes]]) -> None:
         """Change pages between two releases: they say the same, and less of people who left."""
         after, writes = self._pages.changed(pages, self._releases[-1].index)
         if writes:

@@ -9,7 +9,7 @@ the page; those of pages that an older version wrote are their names.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Self
 
 import msgspec
@@ -65,16 +65,52 @@ class Pages:
         """Whether this is the page of that name, byte for byte."""
         return self.listed(name)[:_DIGEST_BYTES] == _digest(page)
 
-    def changed(self, pages: Mapping[str, bytes], index: int) -> tuple[Pages, Writes]:
+    def changed(self, pages: Iterable[tuple[str, bytes]], index: int) -> tuple[Pages, Writes]:
         """Return the list once some pages are others, and what is to be written at once."""
         listed, writes = dict(self._listed), Writes()
-        for name, page in pages.items():
+        for name, page in pages:
             if not self.holds(name, page):
                 if name in self._listed:
                     writes[self.key(name)] = None
                 listed[name] = _digest(page) + index.to_bytes(8, "big")
                 writes[_key(listed[name], name)] = page
         return Pages(listed), writes
+
+
+class StoredPages(Mapping[str, bytes]):
+    """Pages by name, in order, each read when it is asked for: together they may be very large.
+
+    Parameters
+    ----------
+    listed:
+        Which there are.
+    read:
+        Returns the pages under these keys, None where there is none.
+    damaged:
+        Makes the error of a page that does not read back as written.
+    """
+
+    def __init__(
+        self,
+        listed: Pages,
+        read: Callable[[list[bytes]], list[bytes | None]],
+        damaged: Callable[[], Exception],
+    ) -> None:
+        self._listed = listed
+        self._read = read
+        self._damaged = damaged
+
+    def __getitem__(self, name: str) -> bytes:
+        (page,) = self._read([self._listed.key(name)])
+        if page is None or not self._listed.holds(name, page):
+            raise self._damaged()
+        return page
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._listed))
+
+    def __len__(self) -> int:
+        return len(self._listed)
 
 
 class NextPages:

@@ -122,7 +122,7 @@ def forget_texts(store: GraphStore) -> None:
         raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
     engine.forget_with(sequence.text_key())
     engine.forget_texts(store.lives())
-    store.ledger.replace_pages(dict(engine.pages()))
+    store.ledger.replace_pages(engine.pages())
 
 
 def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int:

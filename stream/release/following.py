@@ -33,11 +33,7 @@ class Following:
     """
 
     def __init__(self, pages: Mapping[str, bytes]) -> None:
-        own = {
-            name.removeprefix(PREFIX): page
-            for name, page in pages.items()
-            if name.startswith(PREFIX)
-        }
+        own = {name.removeprefix(PREFIX): pages[name] for name in pages if name.startswith(PREFIX)}
         self._recent = Recent.from_pages(own) if own else None
         self._before: ReleaseView | None = None
         self._next: tuple[Recent, ReleaseView] | None = None

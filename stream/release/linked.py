@@ -51,7 +51,7 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed, Progress
-from ktsafe.stream.release.saved_auditor import is_saved, pages_of, read_into
+from ktsafe.stream.release.saved_auditor import is_of_auditor, pages_of, read_into
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
@@ -143,8 +143,9 @@ class LinkedReleases:
         pages = ledger.pages()
         self._engine = self._read_engine(pages)
         self._following = Following(pages)
-        # Until the auditor is taken up: afterwards it knows itself.
-        self._read = {name: page for name, page in pages.items() if is_saved([name])}
+        self._read = pages
+        for name in filter(is_of_auditor, pages):
+            pages[name]  # It is read when it is needed; that it can be is found out now.
         self._named = json.loads(pages.get(NAMED, b"{}"))
         self._auditor = self._trial = None
         self._snapshot = self._next_snapshot = None

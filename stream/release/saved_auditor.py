@@ -18,9 +18,14 @@ PREFIX: Final = "auditor/"
 """Of the names of the pages."""
 
 
+def is_of_auditor(name: str) -> bool:
+    """Whether the page of this name is an auditor's."""
+    return name.startswith(PREFIX)
+
+
 def is_saved(names: Iterable[str]) -> bool:
     """Whether pages of these names hold an auditor."""
-    return any(name.startswith(PREFIX) for name in names)
+    return any(map(is_of_auditor, names))
 
 
 def read_into(auditor: SequenceAuditor, pages: Mapping[str, bytes], key: bytes) -> bool:
@@ -31,9 +36,7 @@ def read_into(auditor: SequenceAuditor, pages: Mapping[str, bytes], key: bytes) 
     pages:
         The pages of the last staged release of the sequence; none before its first.
     """
-    own = {
-        name.removeprefix(PREFIX): page for name, page in pages.items() if name.startswith(PREFIX)
-    }
+    own = {name.removeprefix(PREFIX): pages[name] for name in filter(is_of_auditor, pages)}
     if not own:
         return False
     try:

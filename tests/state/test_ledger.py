@@ -449,7 +449,7 @@ def test_pages_of_an_older_version_are_read(storage: Storage) -> None:
     take(ledger, 20)
     ledger.stage(record(2), [("a", b"3"), ("b", b"2")])
     assert storage.pages == {prefix(2) + b"a": b"3", b"b": b"2"}
-    ledger.replace_pages({"b": b"4"})
+    ledger.replace_pages([("b", b"4")])
     assert storage.pages == {prefix(2) + b"a": b"3", prefix(2) + b"b": b"4"}
     assert storage.ledger().pages() == {"a": b"3", "b": b"4"}
 
@@ -469,7 +469,7 @@ def test_a_page_that_is_not_as_written_is_noticed(storage: Storage, damage: byte
         storage.pages[key] = damage
     for opened in (ledger, storage.ledger()):
         with pytest.raises(StateCorrupted):
-            opened.pages()
+            dict(opened.pages())
     ledger.start_sequence(SequenceRecord("s2", "digest", 6))
     assert ledger.pages() == {}
 

@@ -35,7 +35,7 @@ def judgements(world):
 
 def saved_pages(folder):
     store = RocksDBStore.open(folder / "store", SCHEMA)
-    pages = store.ledger.pages()
+    pages = dict(store.ledger.pages())
     store.close()
     mine = {name: page for name, page in pages.items() if name.startswith(PREFIX)}
     # The ids of sequences are drawn anew in every world.
