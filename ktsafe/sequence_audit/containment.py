@@ -22,7 +22,7 @@ from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Violations
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
-from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
+from ktsafe.sequence_audit.profiles import Structure, edge_keys
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class TrueGraph:
     people: Sequence[Hashable]
     values: Sequence[Sequence[str]]
     sensitive_texts: Sequence[str]
-    edges: NDArray[np.int64]
+    edges: NDArray[np.integer[Any]]
     declared: Declared = Declared()
     left_since: AbstractSet[Hashable] = frozenset()
 
@@ -135,11 +135,11 @@ class Containment(CopyOnExtend):
         # By person, since a table is read faster than a million keys are looked up.
         place = np.full(int(people.max(initial=-1)) + 1, -1, dtype=np.int64)
         place[people[is_published]] = position[is_published]
-        ends = place[edge_ends(true)]
-        both = (ends[:, 0] >= 0) & (ends[:, 1] >= 0)
+        low, high = place[true >> 32], place[true & 0xFFFFFFFF]
+        both = (low >= 0) & (high >= 0)
         is_missing = both & ~_among(true, np.sort(shown))
         missing, ages = _aged(true[is_missing], self._missing, self._ages)
-        ends = ends[is_missing]
+        ends = np.column_stack((low[is_missing], high[is_missing]))
         lag_max = truth.declared.lag_max
         late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
         differing, suppressed = _differing(release, truth, position, is_published)

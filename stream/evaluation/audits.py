@@ -117,8 +117,7 @@ def true_graph(
         [names[code] for code in graph.codes[:, j].tolist()]
         for j, names in enumerate(graph.categories)
     ]
-    edges = graph.edges.astype(np.int64)
-    return TrueGraph(people, texts[:-1], texts[-1], edges, declared, left_since)
+    return TrueGraph(people, texts[:-1], texts[-1], graph.edges, declared, left_since)
 
 
 def promise_of(manifest: Manifest) -> Promise:
