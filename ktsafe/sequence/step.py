@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence import gate
-from ktsafe.sequence.memory.column_table import NOBODY, ascending
+from ktsafe.sequence.memory.column_table import NOBODY, ascending, distinct
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, move_groups, rebirth
-from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive
+from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive, shows_missing
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
@@ -175,11 +175,11 @@ def _show_values(context: StepContext, changes: Changes) -> None:
     rows = rows[state.people.place[rows] != NOBODY]
     places = state.people.place[rows]
     before = state.places.sensitive[places]
-    hiding = [show_sensitive(context, row) for row in rows.tolist()]
-    labels = [NOBODY if label is None else label for label in hiding]
-    is_seen = state.places.sensitive[places] != before
-    seen = {label for label, is_new in zip(labels, is_seen.tolist(), strict=True) if is_new}
-    keep_company(context, set(labels) - {NOBODY}, seen)
+    for row in rows.tolist():
+        show_sensitive(context, row)
+    labels = state.places.cohort[places]
+    went = (state.places.sensitive[places] != before) & shows_missing(context, places)
+    keep_company(context, distinct(labels).tolist(), set(labels[went].tolist()))
 
 
 def _add_ties(state: State, changes: Changes) -> None:

@@ -193,6 +193,8 @@ class Snapshotter:
             traced = trace(due.snapshot.graph, built.graph, built.origin)
             check_utility(usefulness(traced), self._settings.min_f1)
             files = {**files, MANIFEST: self._seal(release, found.verdict)}
+            # Read back it is as large as it was before; nobody needs it any more.
+            del release
         if self._settings.attack.budget_s > 0:
             with self._phase("attack", timings):
                 judged = {**judged, **self._attacked(due, built, traced)}

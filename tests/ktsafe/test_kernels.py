@@ -55,10 +55,11 @@ def test_options_are_all_that_kernels_share() -> None:
     outside = {"__future__", "collections.abc", "pathlib", "typing"}
     assert imported == {*outside, "numba", "numba.core.caching", cache}
     names = [n for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names]
-    assert [each.name for each in names] == ["sys", "fcntl"]
+    assert [each.name for each in names] == ["sys", "threading", "fcntl"]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert [f.name for f in functions] == ["_compiled", "kernel", "inner_kernel", "inlined_kernel"]
-    for function in functions[1:]:
+    decorators = ["kernel", "inner_kernel", "inlined_kernel"]
+    assert [f.name for f in functions] == ["_apart", "_compiled", *decorators]
+    for function in functions[2:]:
         _docstring, only = function.body
         assert isinstance(only, ast.Return), function.name
 

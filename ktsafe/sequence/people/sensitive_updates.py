@@ -12,6 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT
@@ -19,25 +22,25 @@ from ktsafe.sequence.people.new_cohorts import harmless_codes
 from ktsafe.sequence.people.step_context import StepContext
 
 
-def show_sensitive(context: StepContext, row: int) -> int | None:
-    """Publish a person's true sensitive value, or "-" where alpha has no room.
-
-    Returns the cohort if the person shows "-" now: it may need `keep_company`, also where "-" was
-    shown before and the value behind it is another one.
-    """
+def show_sensitive(context: StepContext, row: int) -> None:
+    """Publish the true sensitive value of a published person, or "-" where alpha has no room."""
     state = context.state
     code, place = state.people.sensitive[row], state.people.place[row]
-    if place == NOBODY:
-        return None
-    label = int(state.places.cohort[place])
     is_sensitive = context.is_sensitive(code)
-    if is_sensitive and not (state.places.ever[place] or _has_room(context, label)):
+    if is_sensitive and not (
+        state.places.ever[place] or _has_room(context, state.places.cohort[place])
+    ):
         state.count("sensitive_suppressed")
         state.publish_sensitive(place, _suppressed(context), is_sensitive=False)
-        return label
-    if state.places.sensitive[place] != code and not _is_kept_missing(context, place):
+    elif state.places.sensitive[place] != code and not _is_kept_missing(context, place):
         state.publish_sensitive(place, code, is_sensitive=is_sensitive)
-    return label if state.codes.sensitive[state.places.sensitive[place]] == MISSING else None
+
+
+def shows_missing(context: StepContext, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which places show "-"."""
+    is_missing = np.array([text == MISSING for text in context.state.codes.sensitive], np.bool_)
+    shown: NDArray[np.bool_] = is_missing[context.state.places.sensitive[places]]
+    return shown
 
 
 def _is_kept_missing(context: StepContext, place: int) -> bool:
@@ -52,18 +55,18 @@ def _is_kept_missing(context: StepContext, place: int) -> bool:
 
 
 def keep_company(context: StepContext, labels: Iterable[int], seen: Container[int]) -> None:
-    """Let others of the given cohorts show "-", until it tells no more than alpha allows.
+    """Let others of cohorts in which something changed show "-", until it tells no more than alpha.
 
     Those whose value is missing anyway do not count: they may have shown it before. No place that
     was left changes unless one that was not does: `seen` are the cohorts in which somebody's value
     went missing in this release.
     """
     state = context.state
-    if MISSING in context.spec.schema.sensitive_values:
+    texts = state.codes.sensitive
+    if MISSING in context.spec.schema.sensitive_values or MISSING not in texts:
         return
+    missing = texts.index(MISSING)
     for label in sorted(labels):
-        # Not before it is needed: inserted vertices draw from all values that are known.
-        missing = _suppressed(context)
         masked = hidden = 0
         others = []
         for place in state.places.members[label].tolist():
@@ -108,6 +111,7 @@ def _suppressed(context: StepContext) -> int:
     if MISSING in context.spec.schema.sensitive_values:
         return harmless_codes(context)[0]
     texts = context.state.codes.sensitive
+    # Not before it is needed: inserted vertices draw from all values that are known.
     if MISSING not in texts:
         texts.append(MISSING)
     return texts.index(MISSING)

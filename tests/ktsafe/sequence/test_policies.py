@@ -211,6 +211,7 @@ def test_inserted_members_are_as_often_sensitive_as_people(
     ),
     st.integers(1, 4),
 )
+@example([*((i, "ill") for i in range(7)), (0, "well")], 1)
 @example([(0, "ill"), (2, "ill"), (3, "ill"), (7, "ill"), (7, "well"), (1, "ill"), (7, "ill")], 1)
 @example([*5 * [(0, "well")], (0, "ill"), *((i, "ill") for i in range(2, 6)), (1, "-")], 1)
 def test_a_missing_value_tells_no_more_than_alpha(
