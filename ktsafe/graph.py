@@ -486,13 +486,12 @@ def _adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDA
         msg = "A vertex has an edge to itself."
         raise InvalidGraph(msg, hint="Remove it: a tie joins two people.")
     u, v, m = edges[:, 0], edges[:, 1], len(edges)
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(u, minlength=n) + np.bincount(v, minlength=n), out=indptr[1:])
+    degrees = np.bincount(u, minlength=n) + np.bincount(v, minlength=n)
+    indptr = np.append(0, np.cumsum(degrees))
     # In place: of a large graph each array of this length is a tenth of what a release needs.
     key = np.empty(2 * m, dtype=np.int64)
-    for half, (source, target) in ((key[:m], (u, v)), (key[m:], (v, u))):
-        np.multiply(source, n, out=half)
-        np.add(half, target, out=half)
+    for half, source, target in ((key[:m], u, v), (key[m:], v, u)):
+        np.add(np.multiply(source, n, out=half), target, out=half)
     key.sort()
     if np.any(key[1:] == key[:-1]):
         msg = "An edge is given twice."
