@@ -64,7 +64,7 @@ class _Compiler(threading.Thread):
 
     It has a thread of its own, since the thread that asks may be ended by an exception at any
     moment, as those of attacks are whose time is up. In the midst of the compiler that leaves its
-    lock taken for ever, or machine code that is freed twice.
+    lock taken for ever, and every later kernel waits for it.
     """
 
     def __init__(self, compile_kind: Callable[[Any], Any], kind: Any) -> None:
