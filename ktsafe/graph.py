@@ -7,7 +7,6 @@ mechanism never sees an id.
 from __future__ import annotations
 
 import bisect
-import copy
 import dataclasses
 import itertools
 import re
@@ -434,10 +433,7 @@ class AttributedGraph:
 
     def bare(self) -> Self:
         """Return the same graph without what was worked out of it, which may be larger than it."""
-        twin = copy.copy(self)
-        for name in ("degrees", "edges", "is_sensitive", "qi_classes"):
-            vars(twin).pop(name, None)
-        return twin
+        return dataclasses.replace(self)
 
     def subgraph(self, vertices: NDArray[np.integer]) -> AttributedGraph:
         """Return the graph on distinct vertices, in the given order, and the edges among them."""

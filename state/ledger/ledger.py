@@ -82,8 +82,8 @@ class LedgerStorage:
 class Ledger:
     """The durable list of releases, resident; every change is written through before it counts.
 
-    Beside the releases it keeps the *pages* of the current sequence (`ktsafe.state.pages`). They
-    change with a release that is staged, and go when another sequence starts.
+    Beside the releases it keeps the *pages* of the current sequence (`ktsafe.state.ledger.pages`).
+    They change with a release that is staged, and go when another sequence starts.
 
     Parameters
     ----------
