@@ -42,10 +42,15 @@ edges = "SELECT a AS source, b AS target FROM ties ORDER BY a, b"
 
 
 def write_network(path: Path, graph: Graph) -> None:
-    """Make a database hold a graph, in the order of `tests.dumps.write_dump`."""
+    """Make a database hold a graph, in the order of `tests.dumps.write_dump`.
+
+    In one transaction: a service may be asking at the same time.
+    """
     people, ties = graph
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript("DROP TABLE IF EXISTS people; DROP TABLE IF EXISTS ties;")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DROP TABLE IF EXISTS people")
+        connection.execute("DROP TABLE IF EXISTS ties")
         columns = ", ".join(f"{name} TEXT" for name in ATTRIBUTES)
         connection.execute(f"CREATE TABLE people (place INTEGER, id TEXT, {columns})")
         connection.execute("CREATE TABLE ties (a TEXT, b TEXT)")
