@@ -103,6 +103,7 @@ def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> 
     vacated = ids[state.places.left == state.current.number]
     # Only now: what cohorts without edges lost in this release was looked at above.
     retired = np.array(_remove_bare(state, left), dtype=np.int64)
+    state.settle()
     return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired, vacated)
 
 

@@ -22,7 +22,7 @@ from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Violations
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
-from ktsafe.sequence_audit.profiles import Structure, edge_keys
+from ktsafe.sequence_audit.profiles import Structure, among, edge_ends, edge_keys, renumbered
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Contained:
     Attributes
     ----------
     is_true:
-        bool, shape (m,): whether each released edge is a true tie.
+        bool, shape (m,): whether each released edge is a true tie, in the order of their keys.
     figures:
         Counts, JSON-ready; private.
     overdue, unknown_owner, differing:
@@ -113,6 +113,7 @@ class Containment(CopyOnExtend):
     def add(
         self,
         release: AuditedRelease,
+        structure: Structure,
         owner: NDArray[np.int64],
         truth: TrueGraph,
         people: NDArray[np.int64],
@@ -121,6 +122,8 @@ class Containment(CopyOnExtend):
 
         Parameters
         ----------
+        structure:
+            What the release looks like.
         owner:
             int64, shape (n,): number of the person behind each vertex, -1 without one.
         people:
@@ -130,24 +133,24 @@ class Containment(CopyOnExtend):
         is_erased = np.array([p in truth.left_since for p in truth.people], dtype=np.bool_)
         is_withheld = ~is_published & ~is_erased
         withheld, waits = _aged(np.sort(people[is_withheld]), self._waiting, self._waits)
-        shown = _keys(owner[release.edges])
-        true = np.sort(_keys(people[truth.edges]))
-        # By person, since a table is read faster than a million keys are looked up.
-        place = np.full(int(people.max(initial=-1)) + 1, -1, dtype=np.int64)
-        place[people[is_published]] = position[is_published]
-        low, high = place[true >> 32], place[true & 0xFFFFFFFF]
-        both = (low >= 0) & (high >= 0)
-        is_missing = both & ~_among(true, np.sort(shown))
+        owner_of = np.full(int(structure.vertices.max(initial=-1)) + 1, -1, dtype=np.int64)
+        owner_of[structure.vertices] = owner
+        shown = renumbered(owner_of, structure.edges)
+        true = np.sort(edge_keys(people, truth.edges))
+        position_of = np.full(int(people.max(initial=-1)) + 1, -1, dtype=np.int64)
+        position_of[people[is_published]] = position[is_published]
+        placed = renumbered(position_of, true)
+        is_missing = (placed >= 0) & ~among(true, np.sort(shown))
         missing, ages = _aged(true[is_missing], self._missing, self._ages)
-        ends = np.column_stack((low[is_missing], high[is_missing]))
+        ends = edge_ends(placed[is_missing])
         lag_max = truth.declared.lag_max
         late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
         differing, suppressed = _differing(release, truth, position, is_published)
         masked, sensitive_differs = _sensitive(release, truth, position, is_published)
         self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
-        inserted = ~_among(shown, true)
+        is_true = among(shown, true)
         return Contained(
-            is_true=~inserted & (shown >= 0),
+            is_true=is_true,
             figures={
                 "withheld_people": len(withheld),
                 "withheld_releases_max": int(waits.max(initial=0)),
@@ -155,15 +158,15 @@ class Containment(CopyOnExtend):
                 "erased_since": int(np.count_nonzero(~is_published & is_erased)),
                 "missing_ties": len(missing),
                 "missing_releases_max": int(ages.max(initial=0)),
-                "ties_of_withheld_people": int(np.count_nonzero(~both)),
+                "ties_of_withheld_people": int(np.count_nonzero(placed < 0)),
                 "held_changes": len(differing),
                 "suppressed_values": suppressed,
                 "masked_sensitive": masked,
                 "inserted_vertices": int(np.count_nonzero(owner < 0)),
-                "inserted_edges": int(np.count_nonzero(inserted | (shown < 0))),
+                "inserted_edges": int(np.count_nonzero(~is_true)),
             },
             overdue=np.unique(ends[late]),
-            unknown_owner=np.flatnonzero((owner >= 0) & ~_among(owner, np.sort(people))),
+            unknown_owner=np.flatnonzero((owner >= 0) & ~among(owner, np.sort(people))),
             differing=differing,
             missing_ties=ends,
             sensitive_differs=sensitive_differs,
@@ -197,7 +200,7 @@ class TruthComparison(CopyOnExtend):
         if len(truth.values) != len(release.categories):
             raise InvalidGraph("The true graph has other attributes than the release.")
         people = ownership.numbers_of(truth.people)
-        contained = self._containment.add(release, owned.owner, truth, people)
+        contained = self._containment.add(release, structure, owned.owner, truth, people)
         declared = truth.declared
         found.add("owner_unknown", contained.unknown_owner)
         found.add("tie_overdue", contained.overdue)
@@ -208,9 +211,7 @@ class TruthComparison(CopyOnExtend):
             found.add("tie_missing", np.unique(contained.missing_ties))
         if len(contained.differing) > declared.held_changes:
             found.add("attribute_differs", contained.differing)
-        # Stable, which is fast where they ascend already, as ids mostly do.
-        order = np.argsort(edge_keys(structure.vertices[release.edges]), kind="stable")
-        persistence = self._ages.add(structure.edges, contained.is_true[order])
+        persistence = self._ages.add(structure.edges, contained.is_true)
         return {"containment": contained.figures, "persistence": persistence}
 
 
@@ -224,19 +225,6 @@ def _places(
     place = np.searchsorted(owner[order], people).clip(max=len(order) - 1)
     position = order[place]
     return position, owner[position] == people
-
-
-def _keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for each tie of two people, -1 where an end has no owner."""
-    low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
-    return np.where(low < 0, -1, (low << 32) | high)
-
-
-def _among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which values are among others, which ascend. `np.isin` hashes, ten times as long."""
-    place = np.searchsorted(others, values)
-    found: NDArray[np.bool_] = np.append(others, np.iinfo(np.int64).min)[place] == values
-    return found
 
 
 def _aged(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ SIZE_MAX = 10_000_000
 """Neighbourhoods beyond which the exact comparison could leave int64."""
 
 PAIRS_AT_ONCE = 1_000_000
+EDGES_AT_ONCE = 1_000_000
 BUILT_AT_ONCE = 10_000
 """Profiles that are held twice, as they were built and as bytes."""
 
@@ -49,8 +51,7 @@ class Structure:
     edges:
         int64, shape (m,): keys of the ties, ascending.
     gained, lost:
-        int64, shape (., 2): ties that appeared and disappeared since the release before, by
-        vertex numbers.
+        int64: keys of the ties that appeared and disappeared since the release before, ascending.
     tuple_now, tuple_before:
         int64, by vertex number: the quasi-identifier tuple in this release and in the one before,
         -1 where the vertex is absent.
@@ -109,7 +110,8 @@ class Profiler(CopyOnExtend):
         self._location = grown(self._location, n_numbers, -1)
         self._tuple = grown(self._tuple, n_numbers, -1)
         self._codes = grown(self._codes, n_numbers, -1)
-        keys = np.sort(edge_keys(vertices[edges]))
+        keys = edge_keys(vertices, edges)
+        keys.sort()
         if np.any(keys[1:] == keys[:-1]):
             raise InvalidGraph("An edge is given twice.")
         gained, lost = core.difference(keys, self._edges)
@@ -124,8 +126,8 @@ class Profiler(CopyOnExtend):
             group_of_location[location[vertices]],
             similar,
             keys,
-            edge_ends(gained),
-            edge_ends(lost),
+            gained,
+            lost,
             tuples,
             self._tuple,
         )
@@ -170,13 +172,15 @@ class Profiler(CopyOnExtend):
         n = len(vertices)
         is_moved = self._location[vertices] < 0
         is_moved |= (self._codes[vertices] != codes).any(axis=1)
-        near_moved = is_moved[edges]
         is_dirty = is_moved.copy()
-        is_dirty[edges[near_moved[:, 1], 0]] = True
-        is_dirty[edges[near_moved[:, 0], 1]] = True
+        for here in runs(len(edges)):
+            first, second = edges[here].T
+            is_dirty[first[is_moved[second]]] = True
+            is_dirty[second[is_moved[first]]] = True
         is_end = np.zeros(len(self._location), dtype=np.bool_)
-        is_end[edge_ends(gained)] = True
-        is_end[edge_ends(lost)] = True
+        for keys in (gained, lost):
+            for here in runs(len(keys)):
+                is_end[edge_ends(keys[here])] = True
         is_dirty |= is_end[vertices]
         dirty = np.flatnonzero(is_dirty)
 
@@ -285,12 +289,49 @@ def _groups(pairs: NDArray[np.int64], n_locations: int) -> tuple[NDArray[np.int6
     return group, Rows(np.concatenate(([0], np.cumsum(counts))), links & 0xFFFFFFFF)
 
 
-def edge_keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a key for each undirected edge between vertex numbers below 2**31."""
-    first, second = ends[:, 0], ends[:, 1]
-    return (np.minimum(first, second) << 32) | np.maximum(first, second)
+def edge_keys(number: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a key for each undirected edge, of the numbers of its ends; -1 where one has none.
+
+    Parameters
+    ----------
+    number:
+        int64: the number of every position, below 2**31; negative for none.
+    edges:
+        int64, shape (m, 2): positions.
+    """
+    keys = np.empty(len(edges), dtype=np.int64)
+    for here in runs(len(edges)):
+        first, second = number[edges[here]].T
+        low = np.minimum(first, second)
+        keys[here] = np.where(low < 0, -1, (low << 32) | np.maximum(first, second))
+    return keys
 
 
 def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the vertex numbers that keys of edges are made of, shape (., 2)."""
+    """Return the numbers that keys of edges are made of, shape (., 2)."""
     return np.column_stack((keys >> 32, keys & 0xFFFFFFFF)).reshape(-1, 2)
+
+
+def renumbered(number: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the keys of the same edges, in this order, where ends have other numbers, or none."""
+    new = np.empty_like(keys)
+    for here in runs(len(keys)):
+        new[here] = edge_keys(number, edge_ends(keys[here]))
+    return new
+
+
+def among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which values are among others, which ascend. `np.isin` hashes, ten times as long."""
+    found = np.zeros(len(values), dtype=np.bool_)
+    if len(others):
+        for here in runs(len(values)):
+            place = np.searchsorted(others, values[here])
+            np.minimum(place, len(others) - 1, out=place)
+            found[here] = others[place] == values[here]
+    return found
+
+
+def runs(n: int) -> Iterator[slice]:
+    """Yield slices of n edges that are worked on together: all at once would take room of each."""
+    for first in range(0, n, EDGES_AT_ONCE):
+        yield slice(first, first + EDGES_AT_ONCE)

@@ -20,7 +20,7 @@ from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.audited_release import grown
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
-from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
+from ktsafe.sequence_audit.profiles import Structure, edge_keys
 
 
 def is_symmetry(
@@ -42,7 +42,8 @@ def is_symmetry(
         return False
     if not np.array_equal(codes[shift], codes):
         return False
-    return np.array_equal(np.sort(edge_keys(shift[edges])), np.sort(edge_keys(edges)))
+    moved, keys = edge_keys(shift, edges), edge_keys(np.arange(n), edges)
+    return np.array_equal(np.sort(moved), np.sort(keys))
 
 
 def orbits_of(shift: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -85,7 +86,7 @@ class SymmetryReader(CopyOnExtend):
         orbit:
             int64, shape (n,): the orbit of every vertex, numbered from 0.
         """
-        keys = np.sort(edge_keys(vertices[edges]))
+        keys = np.sort(edge_keys(vertices, edges))
         if np.any(keys[1:] == keys[:-1]):
             raise InvalidGraph("An edge is given twice.")
         gained, lost = core.difference(keys, self._edges)
@@ -100,8 +101,8 @@ class SymmetryReader(CopyOnExtend):
             orbit,
             Rows(np.arange(n_orbits + 1), np.arange(n_orbits)),
             keys,
-            edge_ends(gained),
-            edge_ends(lost),
+            gained,
+            lost,
             tuples,
             grown(self._tuple, n_numbers, -1),
         )

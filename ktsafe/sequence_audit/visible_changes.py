@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence_audit.candidate_sets import CandidateSets
 from ktsafe.sequence_audit.change_history import alike
-from ktsafe.sequence_audit.profiles import Structure
+from ktsafe.sequence_audit.profiles import Structure, edge_ends
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,10 +64,12 @@ def visible_changes(
 def _labels(structure: Structure) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the changed vertices and a number for each one's D_i; equal numbers iff equal D_i."""
     now, before = structure.tuple_now, structure.tuple_before
+    stays = (now >= 0) & (before >= 0)
     rows = []
-    for sign, ends, tuples in ((0, structure.gained, now), (1, structure.lost, before)):
+    for sign, keys, tuples in ((0, structure.gained, now), (1, structure.lost, before)):
+        ends = edge_ends(keys[stays[keys >> 32] | stays[keys & 0xFFFFFFFF]])
         both = np.concatenate((ends, ends[:, ::-1]))
-        both = both[(now[both[:, 0]] >= 0) & (before[both[:, 0]] >= 0)]
+        both = both[stays[both[:, 0]]]
         rows.append(np.column_stack((both[:, 0], 2 * tuples[both[:, 1]] + sign)))
     vertex, value = np.concatenate(rows).T
     order = np.lexsort((value, vertex))

@@ -199,6 +199,21 @@ class PairTable(ColumnTable):
             self._sorted, self._since = None, []
         return rows
 
+    def pack(self) -> None:
+        """Drop free rows where most are free: those in use move together, in their order.
+
+        Whoever knows a row by its number must not need it any more.
+        """
+        used = self.used()
+        if self.n <= 2 * len(used) + ROWS_PER_PAGE:
+            return
+        self._rows, self._is_shared, self._free = self._rows[:, used], False, None
+        self._sorted, self._since = None, []
+        self.n = len(used)
+        for name in self.columns:
+            self._stamps[name] += 1
+        self._expose()
+
     def pairs(self, rows: Numbers) -> Numbers:
         """Return the two numbers of each of the given rows, int64, shape (x, 2)."""
         return np.column_stack((self._rows[0, rows], self._rows[1, rows]))

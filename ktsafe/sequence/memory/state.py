@@ -178,6 +178,13 @@ class State:
         """The tables."""
         return (self.places, self.people, self.edges, self.hidden_ties, self.cleared_edges)
 
+    def settle(self) -> None:
+        """Forget how this release differs from the former one, and the room that it leaves."""
+        current = self.current
+        current.gained, current.lost, current.returned = EdgeList(), EdgeList(), EdgeList()
+        for table in (self.edges, self.hidden_ties, self.cleared_edges):
+            table.pack()
+
     def count(self, what: str, times: int = 1) -> None:
         """Count a private figure over the whole sequence."""
         self.counts[what] = self.counts.get(what, 0) + times
