@@ -467,9 +467,10 @@ def edge_keys(edges: NDArray[np.integer]) -> NDArray[np.int64]:
 
     Numbers ascend as edges do that are given as (smaller, greater).
     """
-    pairs = edges.astype(np.int64).reshape(-1, 2)
-    u, v = pairs[:, 0], pairs[:, 1]
-    keys: NDArray[np.int64] = (np.minimum(u, v) << 32) | np.maximum(u, v)
+    u, v = edges.reshape(-1, 2).T
+    keys: NDArray[np.int64] = np.minimum(u, v).astype(np.int64)
+    keys <<= 32
+    keys |= np.maximum(u, v).astype(np.int64, copy=False)
     return keys
 
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph, edge_keys
 
+EDGES_AT_ONCE = 1_000_000
+"""Edges that are looked at together: all of a large graph would take as much room as the graph."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Traced:
@@ -38,11 +41,16 @@ class Traced:
     @functools.cached_property
     def n_shared_edges(self) -> int:
         """The number of released edges that are true."""
-        ends = self.behind[self.released.edges]
-        between = ends[(ends >= 0).all(axis=1)]
-        true = np.append(edge_keys(self.original.edges), -1)  # They ascend, but for the last one.
-        keys = np.sort(edge_keys(between))
-        return int(np.count_nonzero(true[np.searchsorted(true[:-1], keys)] == keys))
+        true = edge_keys(self.original.edges)
+        if not len(true):
+            return 0
+        shared = 0
+        for first in range(0, self.released.n_edges, EDGES_AT_ONCE):
+            ends = self.behind[self.released.edges[first : first + EDGES_AT_ONCE]]
+            keys = np.sort(edge_keys(ends[(ends >= 0).all(axis=1)]))
+            place = np.searchsorted(true, keys).clip(max=len(true) - 1)
+            shared += int(np.count_nonzero(true[place] == keys))
+        return shared
 
     @functools.cached_property
     def shown(self) -> AttributedGraph:

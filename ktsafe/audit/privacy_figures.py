@@ -183,10 +183,6 @@ def _known(
     """Return which positions of `real` were asked, and their k_known, anywhere and inside PS."""
     released, real, true = traced.released, traced.real, traced.shown
     tuples = released.qi_classes.astype(np.int64)
-    everybody = np.arange(len(real))
-    want = core.Multisets(*core.neighbour_runs(true.indptr, true.indices, tuples[real], everybody))
-    row = np.full(len(traced.behind), -1, dtype=np.int64)
-    row[real] = everybody
 
     # A vertex that contains v's true neighbours has at least its true degree.
     stride = int(max(released.degrees.max(initial=0), true.degrees.max(initial=0))) + 1
@@ -201,6 +197,9 @@ def _known(
     if pairs > pairs_max:
         by_location = np.argsort(begin, kind="stable")
         asked = np.sort(by_location[:: -(-pairs // pairs_max)])
+    want = core.Multisets(*core.neighbour_runs(true.indptr, true.indices, tuples[real], asked))
+    row = np.full(len(traced.behind), -1, dtype=np.int64)
+    row[real[asked]] = np.arange(len(asked))
 
     codes = released.codes[:, :-1]
     offsets = np.cumsum([0, *(len(texts) for texts in released.categories[:-1])])[:-1]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,9 +179,9 @@ class Profiler(CopyOnExtend):
             is_dirty[first[is_moved[second]]] = True
             is_dirty[second[is_moved[first]]] = True
         is_end = np.zeros(len(self._location), dtype=np.bool_)
-        for keys in (gained, lost):
-            for here in runs(len(keys)):
-                is_end[edge_ends(keys[here])] = True
+        for changed in (gained, lost):
+            for here in runs(len(changed)):
+                is_end[edge_ends(changed[here])] = True
         is_dirty |= is_end[vertices]
         dirty = np.flatnonzero(is_dirty)
 
@@ -191,11 +192,11 @@ class Profiler(CopyOnExtend):
             raise InvalidGraph(f"A neighbourhood of {SIZE_MAX} or more cannot be audited.")
         codes = np.ascontiguousarray(codes)
         for first in range(0, len(dirty), BUILT_AT_ONCE):
-            here = dirty[first : first + BUILT_AT_ONCE]
-            pointer, flat = core.profiles(here, indptr, indices, codes)
+            some = dirty[first : first + BUILT_AT_ONCE]
+            pointer, flat = core.profiles(some, indptr, indices, codes)
             raw = flat.tobytes()
             cuts = itertools.pairwise((8 * pointer).tolist())
-            location[vertices[here]] = [self._number(raw[a:b]) for a, b in cuts]
+            location[vertices[some]] = [self._number(raw[a:b]) for a, b in cuts]
         self.profiles_built += len(dirty)
         return location
 
@@ -289,7 +290,7 @@ def _groups(pairs: NDArray[np.int64], n_locations: int) -> tuple[NDArray[np.int6
     return group, Rows(np.concatenate(([0], np.cumsum(counts))), links & 0xFFFFFFFF)
 
 
-def edge_keys(number: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.int64]:
+def edge_keys(number: NDArray[np.int64], edges: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return a key for each undirected edge, of the numbers of its ends; -1 where one has none.
 
     Parameters
@@ -297,7 +298,7 @@ def edge_keys(number: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np
     number:
         int64: the number of every position, below 2**31; negative for none.
     edges:
-        int64, shape (m, 2): positions.
+        Integers, shape (m, 2): positions.
     """
     keys = np.empty(len(edges), dtype=np.int64)
     for here in runs(len(edges)):

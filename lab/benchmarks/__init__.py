@@ -3,3 +3,9 @@
 `python -m lab.benchmarks` runs all, `python -m lab.benchmarks ingest` one. Small sizes of them
 run in the test suite, so none decays.
 """
+
+import os
+
+# Programs that are measured keep the bytecode of what they import, as installed ones do. Without
+# it every start compiles a thousand modules, which takes as long as all else that it loads.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -2,7 +2,7 @@
 
 A copy of a table shares its columns; whichever of the two is written first gets its own. So the
 former value is kept by keeping it, and nothing has to be undone. What is read of a column is
-frozen.
+frozen. On pages every number is an int64, little-endian, however it is kept here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Numbers = NDArray[np.int64]
 
 
 class ColumnTable:
-    """Rows of int64; a row is free where its first column is -1.
+    """Rows of numbers; a row is free where its first column is -1.
 
     New rows take the least free numbers: what a table does next depends on its rows alone.
 
@@ -40,8 +40,10 @@ class ColumnTable:
     name:
         Prefix of the page names.
     columns:
-        Names of the columns, in the order of their pages. Each is an attribute: frozen int64, shape
-        (n,).
+        Names of the columns, in the order of their pages. Each is an attribute: frozen, shape
+        (n,); those of a pair have `PairTable.pairs` instead.
+    kept_as:
+        How the numbers are kept.
     reuses:
         Whether rows that were given back are taken again.
     later:
@@ -53,12 +55,13 @@ class ColumnTable:
 
     name: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
+    kept_as: ClassVar[type[np.signedinteger[Any]]] = np.int64
     reuses: ClassVar[bool] = True
     later: ClassVar[tuple[tuple[str, int], ...]] = ()
 
     def __init__(self) -> None:
         self.n = 0
-        self._rows = np.zeros((len(self.columns), 0), dtype=np.int64)
+        self._rows = np.zeros((len(self.columns), 0), dtype=self.kept_as)
         self._is_shared = False
         self._free: Numbers | None = None
         self._stamps = dict.fromkeys(self.columns, 0)
@@ -123,7 +126,7 @@ class ColumnTable:
         """Yield name and bytes of each page: up to `ROWS_PER_PAGE` rows, little-endian."""
         for first in range(0, self.n, ROWS_PER_PAGE):
             rows = self._rows[:, first : min(first + ROWS_PER_PAGE, self.n)]
-            yield f"{self.name}/{first // ROWS_PER_PAGE:06d}", rows.T.tobytes()
+            yield f"{self.name}/{first // ROWS_PER_PAGE:06d}", rows.T.astype(np.int64).tobytes()
 
     def load(self, pages: list[bytes], *, are_older: bool = False) -> None:
         """Take what `pages` yielded, in order, into an empty table.
@@ -158,7 +161,8 @@ class ColumnTable:
         """Have columns that may be written, of n rows."""
         room = self._rows.shape[1]
         if n > room or self._is_shared:
-            rows = np.full((len(self.columns), room if n <= room else n + n // 16), FREE)
+            width = room if n <= room else n + n // 16
+            rows = np.full((len(self.columns), width), FREE, dtype=self.kept_as)
             rows[:, : self.n] = self._rows[:, : self.n]
             self._rows, self._is_shared = rows, False
         elif n == self.n:
@@ -166,8 +170,8 @@ class ColumnTable:
         self.n = n
         self._expose()
 
-    def _expose(self) -> None:
-        for name, column in zip(self.columns, self._rows[:, : self.n], strict=True):
+    def _expose(self, first: int = 0) -> None:
+        for name, column in zip(self.columns[first:], self._rows[first:, : self.n], strict=True):
             column.flags.writeable = False
             setattr(self, name, column)
 
@@ -175,10 +179,15 @@ class ColumnTable:
 class PairTable(ColumnTable):
     """Pairs of numbers, ascending, in the first two columns; each pair once.
 
+    All numbers are below 2**31 - 1 and kept as int32. `pairs` gives int64: of two numbers a key is
+    made, which would overflow without a word. Other columns are only compared.
+
     Which rows hold which numbers is looked up in one array of all pairs, in both directions, and a
     small one of those that came since it was sorted. Both may name pairs that are gone, since a row
     says itself which pair it holds.
     """
+
+    kept_as = np.int32
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,7 +225,10 @@ class PairTable(ColumnTable):
 
     def pairs(self, rows: Numbers) -> Numbers:
         """Return the two numbers of each of the given rows, int64, shape (x, 2)."""
-        return np.column_stack((self._rows[0, rows], self._rows[1, rows]))
+        ends = np.empty((len(rows), 2), dtype=np.int64)
+        for side in (0, 1):
+            ends[:, side] = self._rows[side, rows]
+        return ends
 
     def rows_of(self, pairs: Numbers) -> Numbers:
         """Return the row of each pair of numbers, shape (x, 2); -1 without one."""
@@ -267,6 +279,9 @@ class PairTable(ColumnTable):
             return [self._sorted]
         since = distinct(np.concatenate(self._since))
         return [self._sorted, self._in_order(since[self._rows[0, since] != FREE])]
+
+    def _expose(self, first: int = 2) -> None:
+        super()._expose(first)
 
     def _in_order(self, rows: Numbers) -> tuple[Numbers, NDArray[np.int32]]:
         """Return the pairs of rows, in both directions and order, as numbers; and their rows."""

@@ -203,8 +203,6 @@ class ReleasedEdgeTable(TableOfState):
     name = "edges"
     columns = ("low", "high", "is_true", "began")
     later = (("began", 0),)
-    low: Numbers
-    high: Numbers
     is_true: Numbers
     began: Numbers
 
@@ -272,8 +270,6 @@ class HiddenTieTable(TableOfState):
     name = "held"
     columns = ("first", "second", "since", "began")
     later = (("began", 0),)
-    first: Numbers
-    second: Numbers
     since: Numbers
     began: Numbers
 
@@ -304,7 +300,7 @@ class HiddenTieTable(TableOfState):
 
     def _n_young(self) -> Counter[Tie]:
         born = np.append(self._state.places.born, NEVER)
-        later = born[self._state.people.place[np.stack((self.first, self.second))]].max(axis=0)
+        later = born[self._state.people.place[self._rows[:2, : self.n]]].max(axis=0)
         return _sums(self.between, self.began > later)
 
 
@@ -322,8 +318,6 @@ class ClearedEdgeTable(TableOfState):
     name = "former"
     columns = ("low", "high", "was_true")
     later = (("was_true", 0),)
-    low: Numbers
-    high: Numbers
     was_true: Numbers
 
     def remember(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:

@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.sequence.memory import column_table
-from ktsafe.sequence.memory.column_table import ColumnTable, PairTable, among, distinct
-from ktsafe.sequence.memory.sequence_tables import by_classes
+from ktsafe.sequence.memory.column_table import (
+    ROWS_PER_PAGE,
+    ColumnTable,
+    PairTable,
+    among,
+    distinct,
+)
+from ktsafe.sequence.memory.sequence_tables import PersonTable, by_classes
 from ktsafe.sequence.memory.state import EdgeList
 
 
@@ -18,8 +24,6 @@ class Pairs(PairTable):
 
     name = "pairs"
     columns = ("low", "high")
-    low: np.ndarray
-    high: np.ndarray
 
 
 SIZE = 12
@@ -83,7 +87,7 @@ def test_a_copy_changes_by_itself(seed: int) -> None:
             for row in gone.tolist():
                 del known[row]
     for chosen, known in tables:
-        found = zip(chosen.low.tolist(), chosen.high.tolist(), strict=True)
+        found = map(tuple, chosen.pairs(np.arange(chosen.n)).tolist())
         assert dict(enumerate(found)) == {r: known.get(r, (-1, -1)) for r in range(chosen.n)}
         again = Pairs()
         again.load([page for _, page in chosen.pages()])
@@ -93,13 +97,47 @@ def test_a_copy_changes_by_itself(seed: int) -> None:
 
 def test_columns_are_frozen() -> None:
     """What is read of a table cannot be written past it."""
-    table = Pairs()
-    table.add(2, low=np.array([1, 2]), high=np.array([3, 4]))
+    table = PersonTable()
+    table.add(2, key=np.array([1, 2]), place=0, cls=0, sensitive=0, since=0)
     with pytest.raises(ValueError, match="read-only"):
-        table.low[0] = 9
+        table.key[0] = 9
     twin = table.copy()
-    twin.write(0, low=9)
-    assert (table.low[0], twin.low[0]) == (1, 9)
+    twin.write(0, key=9)
+    assert (table.key[0], twin.key[0]) == (1, 9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), share=st.floats(0, 1))
+def test_a_table_is_packed_where_most_is_free(seed: int, share: float) -> None:
+    """What is in use keeps its order, and is found; who shares the rows does not notice."""
+    rng, table = np.random.default_rng(seed), Pairs()
+    ends = np.column_stack((np.arange(3 * ROWS_PER_PAGE), 7 + np.arange(3 * ROWS_PER_PAGE)))
+    table.add(len(ends), low=ends[:, 0], high=ends[:, 1])
+    table.free(np.flatnonzero(rng.random(len(ends)) < share))
+    table.rows_of(ends)  # So it knows where pairs are.
+    twin, known = table.copy(), table.pairs(table.used())
+    twin.pack()
+    is_packed = table.n > 2 * len(known) + ROWS_PER_PAGE
+    assert twin.n == (len(known) if is_packed else table.n)
+    for each in (table, twin):
+        assert np.array_equal(each.pairs(each.used()), known)
+        found = each.rows_of(ends)
+        assert np.array_equal(each.pairs(found[found >= 0]), known)
+    if is_packed:
+        assert twin.stamp("low") != table.stamp("low")
+        assert twin.add(2, low=np.array([1, 2]), high=7).tolist() == [twin.n - 2, twin.n - 1]
+
+
+def test_pairs_of_great_numbers_stay_apart() -> None:
+    """They are kept as int32, and two of them make one key."""
+    great = 2**31 - 2
+    table = Pairs()
+    table.add(2, low=np.array([great - 1, 5]), high=great)
+    pairs = np.array([[great - 1, great], [5, great], [great - 1, 5]])
+    assert table.rows_of(pairs).tolist() == [0, 1, -1]
+    assert table.pairs(np.arange(2)).tolist() == pairs[:2].tolist()
+    position, other, row = table.around(np.array([great]))
+    assert (position.tolist(), other.tolist(), row.tolist()) == ([0, 0], [5, great - 1], [1, 0])
 
 
 @settings(max_examples=60, deadline=None)

@@ -270,7 +270,7 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     sequence = begun(World(40, 60, 4))
     state, spec = sequence._state, sequence._spec
     sequence.check()
-    label = state.places.cohort[state.edges.low[int(state.edges.used()[0])]]
+    label = state.places.cohort[state.edges.pairs(state.edges.used()[:1])[0, 0]]
     place = state.places.members[label][0]
     if harm == "edge":
         state.edges.drop(state.edges.used()[:1])
