@@ -216,15 +216,11 @@ class LinkedReleases:
         """
         if self._auditor is None:
             self._auditor = self._taken_up(release.manifest.sequence_id, snapshot)
-        owner_of = {
-            name: int(snapshot.lives[v]) if v >= 0 else None
-            for name, v in zip(built.ids, built.origin.tolist(), strict=True)
-        }
         self._trial = self._auditor.copy()
         declared = Declared(**built.figures["declared"])
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
-            audited(release, owner_of, shift, built.figures[VACATED]),
+            audited(release, _owners(built, snapshot), shift, built.figures[VACATED]),
             true_graph(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
@@ -395,6 +391,12 @@ class LinkedReleases:
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()
         }
+
+
+def _owners(built: Built, snapshot: GraphSnapshot) -> dict[str, int | None]:
+    """Return the life behind each id of a release, None without one."""
+    behind = zip(built.ids, built.origin.tolist(), strict=True)
+    return {name: int(snapshot.lives[v]) if v >= 0 else None for name, v in behind}
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:
