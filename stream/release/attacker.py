@@ -103,19 +103,39 @@ class AttackTarget:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Standing:
-    """What attacks found of a release by itself, by attack, and for how many releases since."""
+    """What attacks found of a release by itself, and for how many releases it has stood.
 
-    target: AttackTarget
+    Attributes
+    ----------
+    sequence_id, release_id:
+        Of the release that was attacked.
+    original, lives:
+        Its true graph, and a number for every true vertex.
+    found:
+        The results by attack.
+    releases:
+        How many releases they were told of.
+    """
+
+    sequence_id: str
+    release_id: str
+    original: AttributedGraph
+    lives: NDArray[np.int64]
     found: Mapping[str, Any]
     releases: int = 1
 
+    @classmethod
+    def of(cls, target: AttackTarget, found: Mapping[str, Any]) -> _Standing:
+        """Return what was found of a release that was attacked just now."""
+        original = target.case.original
+        return cls(target.sequence_id, target.release_id, original, target.lives, found)
+
     def holds_for(self, now: AttackTarget) -> bool:
         """Whether it stands for another release."""
-        then = self.target
-        if then.sequence_id != now.sequence_id or self.releases >= STANDS_FOR:
+        if self.sequence_id != now.sequence_id or self.releases >= STANDS_FOR:
             return False
-        was, is_now = then.case.original.bare(), now.case.original
-        return share_changed((was, then.lives), (is_now, now.lives)) <= CHANGED_MAX
+        was, is_now = self.original.bare(), now.case.original
+        return share_changed((was, self.lives), (is_now, now.lives)) <= CHANGED_MAX
 
 
 class Attacker:
@@ -166,7 +186,7 @@ class Attacker:
             now_standing = dataclasses.replace(standing, releases=standing.releases + 1)
         else:
             alone = {name: found[name] for name in ALONE if name in found}
-            now_standing = _Standing(self._last, alone)
+            now_standing = _Standing.of(self._last, alone)
         self._next_standing = now_standing
         found = {**now_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
@@ -177,7 +197,7 @@ class Attacker:
             "unfinished": [name for name in ATTACKS_TOLD if name not in found],
         }
         if standing:
-            told["of"] = standing.target.release_id
+            told["of"] = standing.release_id
         return {"attacks": told} | {name: found[name] for name in (AFRESH,) if name in found}
 
     def end_build(self, *, staged: bool) -> None:
