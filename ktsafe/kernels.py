@@ -20,7 +20,7 @@ if sys.platform != "win32":
 _IS_NUMBA_OURS: Final = "numba" not in sys.modules
 """Whether nobody else in this process has loaded the compiler so far."""
 
-from numba import config, njit  # noqa: E402 -- which caller loads it first must be known
+from numba import config, njit, types  # noqa: E402 -- which caller loads it first must be known
 from numba.core.caching import FunctionCache  # noqa: E402
 
 OPTIONS: Final[dict[str, Any]] = {
@@ -101,13 +101,31 @@ def _apart(compile_kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return compile_apart
 
 
-def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+def _widened(compile_kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what compiles one kind for whole numbers, be they int32, int64 or constants.
+
+    Kernels pass each other all of these, and would be compiled once for each of them, and again
+    for each constant.
+    """
+
+    def compile_widened(kind: Any) -> Any:
+        if not isinstance(kind, tuple):
+            return compile_kind(kind)
+        plain = (types.unliteral(each) for each in kind)
+        return compile_kind(tuple(types.int64 if each == types.int32 else each for each in plain))
+
+    return compile_widened
+
+
+def _compiled(function: Callable[..., Any], *, is_inner: bool = False, **options: Any) -> Any:
     """Compile with our options, kept in our folder: numba asks where when it is told to keep."""
     elsewhere, config.CACHE_DIR = config.CACHE_DIR, FOLDER
     try:
-        compiled = njit(**OPTIONS, **options)(function)
+        compiled = njit(**OPTIONS, no_cpython_wrapper=is_inner, **options)(function)
         compiled._cache = _SharedCache(function)  # noqa: SLF001 -- numba has no door for it
         compiled.compile = _apart(compiled.compile)
+        if is_inner:
+            compiled.compile = _widened(compiled.compile)
     finally:
         config.CACHE_DIR = elsewhere
     return compiled
@@ -119,14 +137,10 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inner_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that only kernels call: the entry for Python is not made.
-
-    A kernel is compiled for each kind of number that it is given. Where an int32 is read that is
-    passed on to another kernel, `np.int64(...)` around it keeps that to one.
-    """
-    return _compiled(function, no_cpython_wrapper=True)
+    """Compile a function that only kernels call: the entry for Python is not made."""
+    return _compiled(function, is_inner=True)
 
 
 def inlined_kernel(function: Callable[..., Any]) -> Any:
     """Write a function into each kernel that calls it, where a call would cost too much."""
-    return _compiled(function, inline="always", no_cpython_wrapper=True)
+    return _compiled(function, is_inner=True, inline="always")

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from ktsafe import kernels
 
 ROOT = Path(__file__).parents[2]
@@ -58,8 +60,8 @@ def test_options_are_all_that_kernels_share() -> None:
     assert [each.name for each in names] == ["sys", "threading", "fcntl"]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     decorators = ["kernel", "inner_kernel", "inlined_kernel"]
-    assert [f.name for f in functions] == ["_apart", "_compiled", *decorators]
-    for function in functions[2:]:
+    assert [f.name for f in functions] == ["_apart", "_widened", "_compiled", *decorators]
+    for function in functions[3:]:
         _docstring, only = function.body
         assert isinstance(only, ast.Return), function.name
 
@@ -69,6 +71,38 @@ def test_options() -> None:
     assert kernels.OPTIONS["cache"] is True
     assert kernels.OPTIONS["fastmath"] is False
     assert kernels.OPTIONS["nogil"] is True
+
+
+def test_an_inner_kernel_is_compiled_once() -> None:
+    """For whole numbers, whatever their kind, and constants; other kinds stay apart."""
+
+    @kernels.inner_kernel
+    def moved(number: int, by: int, is_down: bool) -> int:
+        return number - by if is_down else number + by
+
+    @kernels.kernel
+    def outer(few: np.ndarray, many: np.ndarray, parts: np.ndarray) -> float:
+        found = 0.0
+        for i in range(few.shape[0]):
+            found += moved(few[i], 1, True) + moved(many[i], -1, False) + moved(few[i], many[i], 1)
+            found += moved(parts[i], 2, True)
+        return found
+
+    few, many, parts = np.arange(5, dtype=np.int32), 2**40 + np.arange(5), np.arange(5) / 2
+    expected = sum(
+        moved.py_func(a, 1, True)
+        + moved.py_func(b, -1, False)
+        + moved.py_func(a, b, True)
+        + moved.py_func(c, 2, True)
+        for a, b, c in zip(few.tolist(), many.tolist(), parts.tolist(), strict=True)
+    )
+    assert outer(few, many, parts) == expected
+    kinds = sorted(map(str, moved.signatures))
+    assert kinds == [
+        "(float64, int64, bool)",
+        "(int64, int64, bool)",
+        "(int64, int64, int64)",
+    ]
 
 
 def test_a_kernel_is_its_function() -> None:
