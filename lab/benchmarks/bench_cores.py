@@ -125,7 +125,7 @@ def simulate(graph: AttributedGraph, options: AnonymizeOptions) -> None:
     )
     serial = time.thread_time() - began - sum(map(sum, executor.rounds))
     sizes = [len(each) for each in executor.rounds]
-    longest = max(map(max, executor.rounds))
+    longest = max(map(max, executor.rounds), default=0.0)
     print(f"parts by round {sizes}; longest {longest:.2f} s; in one piece {serial:.1f} s")
     for cores in CORES:
         seconds = serial + sum(laid_out(each, cores) for each in executor.rounds)

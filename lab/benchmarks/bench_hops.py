@@ -76,9 +76,8 @@ def exact(
 ) -> ProtectionSets:
     """Count protection sets by the definition."""
     flags = graph.is_sensitive.reshape(-1, 1)
-    return protection_sets(
-        _coded(*_checked(graph.codes[:, :-1], flags, graph.edges)), params, chosen=chosen
-    )
+    checked = _checked(graph.codes[:, :-1], flags, graph.edges, None)
+    return protection_sets(_coded(*checked), params, chosen=chosen)
 
 
 def raw(graph: AttributedGraph, params: PrivacyParams) -> None:

@@ -40,7 +40,7 @@ from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, SequenceAud
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
-from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
 from ktsafe.stream.evaluation.audits import audited, true_graph
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
@@ -121,8 +121,9 @@ class LinkedReleases:
         self._auditor: SequenceAuditor | None = None
         self._read: Mapping[str, bytes] = {}
         self._trial: SequenceAuditor | None = None
-        self._snapshot: GraphSnapshot | None = None
-        self._next_snapshot: GraphSnapshot | None = None
+        # What the last staged release was made of, and how many ties that had; and the next one.
+        self._before: tuple[FrozenArrays, int] | None = None
+        self._next: tuple[FrozenArrays, int] | None = None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -148,7 +149,7 @@ class LinkedReleases:
             pages[name]  # It is read when it is needed; that it can be is found out now.
         self._named = json.loads(pages.get(NAMED, b"{}"))
         self._auditor = self._trial = None
-        self._snapshot = self._next_snapshot = None
+        self._before = self._next = None
 
     def build(self, due: DueRelease, progress: Progress) -> Built:
         """Make the next release of the sequence from what changed; the first from everything.
@@ -158,7 +159,8 @@ class LinkedReleases:
         """
         del progress
         rng = due.generator()
-        snapshot = self._next_snapshot = due.snapshot
+        snapshot = due.snapshot
+        self._next = snapshot.arrays, snapshot.graph.n_edges
         if self._engine is None:
             assert self._ledger is not None
             self._engine = self._read_engine(self._ledger.pages())
@@ -230,11 +232,11 @@ class LinkedReleases:
     def end_build(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
         if staged:
-            self._auditor, self._snapshot = self._trial, self._next_snapshot
+            self._auditor, self._before = self._trial, self._next
         else:
             self._engine = None
         self._following.end_build(staged=staged)
-        self._trial = self._next_snapshot = None
+        self._trial = self._next = None
 
     def _pages(self) -> Iterator[tuple[str, bytes]]:
         assert self._engine is not None
@@ -277,9 +279,10 @@ class LinkedReleases:
 
     def _changes(self, engine: SequenceEngine, snapshot: GraphSnapshot) -> tuple[Changes, int]:
         """Return what changed since the last staged release, and how many ties it had."""
-        before = self._snapshot
-        if before is not None and before.arrays.lineage is snapshot.arrays.lineage:
-            return changes_since(before.arrays, snapshot.arrays), before.graph.n_edges
+        if self._before is not None:
+            arrays, n_ties = self._before
+            if arrays.lineage is snapshot.arrays.lineage:
+                return changes_since(arrays, snapshot.arrays), n_ties
         truth, keys = engine.truth()
         return changes_between(truth, keys, snapshot.graph, snapshot.lives), truth.n_edges
 
