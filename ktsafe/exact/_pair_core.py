@@ -226,7 +226,7 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
     at least the rise, at most `least`.
     """
     before = state.value[0]
-    shift(state, cohort, np.int64(1))
+    shift(state, cohort, 1)
     note(state, -2 * cohort - 1)
     able = 0
     for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
@@ -250,7 +250,7 @@ def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
     Return by how much value rises, or a bound as in `raise_degree`.
     """
     before = state.value[0]
-    shift(state, cohort, np.int64(-1))
+    shift(state, cohort, -1)
     note(state, -2 * cohort - 2)
     for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
         v = state.members[i]
@@ -344,7 +344,7 @@ def exchange_all(state: MatchingState, nodes_max: int) -> None:
             flip(state, edge)
             note(state, edge)
         if state.value[0] <= before + LITTLE:
-            undo(state, np.int64(0))
+            undo(state, 0)
         state.log_size[0] = 0
 
 
@@ -366,7 +366,7 @@ def sweep(state: MatchingState, nodes_max: int) -> int:
                 if gained > LITTLE:
                     direction = 1
                 else:
-                    undo(state, np.int64(0))
+                    undo(state, 0)
                     state.raise_at[cohort] = price + gained - LITTLE
             may_lower = state.degree[cohort] > 0 and price > state.lower_at[cohort]
             if direction <= 0 and gained <= LITTLE and may_lower:
@@ -374,7 +374,7 @@ def sweep(state: MatchingState, nodes_max: int) -> int:
                 if gained > LITTLE:
                     direction = -1
                 else:
-                    undo(state, np.int64(0))
+                    undo(state, 0)
                     state.lower_at[cohort] = price - gained + LITTLE
             if gained > LITTLE:
                 steps += 1
@@ -458,6 +458,6 @@ def double_steps(
         if done:
             taken += 1
         else:
-            undo(state, np.int64(0))
+            undo(state, 0)
         state.log_size[0] = 0
     return taken

@@ -89,7 +89,7 @@ def join(wiring: Wiring, u: int, v: int, is_kept: bool) -> None:
 @inner_kernel
 def move_end(wiring: Wiring, edge: int, side: int, to: int) -> None:
     """Let an edge end in another vertex."""
-    detach(wiring, np.int64(wiring.ends[edge, side]), edge)
+    detach(wiring, wiring.ends[edge, side], edge)
     wiring.ends[edge, side] = to
     wiring.is_kept[edge] = False
     attach(wiring, to, edge)
@@ -113,7 +113,7 @@ def realize(
         Draws the edges with which partners are exchanged.
     """
     for i in range(len(kept)):
-        join(wiring, kept[i, 0], kept[i, 1], np.bool_(True))
+        join(wiring, kept[i, 0], kept[i, 1], True)
     late = np.empty(len(wanting), np.int64)
     n_late = 0
     for i in range(len(wanting)):
@@ -122,14 +122,14 @@ def realize(
             late[n_late] = i
             n_late += 1
         else:
-            join(wiring, u, v, np.bool_(False))
+            join(wiring, u, v, False)
     missing = 0
     for i in range(n_late):
         u, v = wanting[late[i], 0], wanting[late[i], 1]
         if not (
             exchanged(wiring, u, v, len(kept), rng)
-            or along_path(wiring, u, v, np.bool_(False))
-            or along_path(wiring, u, v, np.bool_(True))
+            or along_path(wiring, u, v, False)
+            or along_path(wiring, u, v, True)
         ):
             missing += 1
     return missing
@@ -147,7 +147,7 @@ def exchanged(wiring: Wiring, u: int, v: int, n_kept: int, rng: np.random.Genera
         if adjacent(wiring, u, y) or adjacent(wiring, x, v):
             continue
         move_end(wiring, edge, flip, u)
-        join(wiring, x, v, np.bool_(False))
+        join(wiring, x, v, False)
         return True
     return False
 
@@ -217,7 +217,7 @@ def apply_path(
     if adjacent(wiring, end, v):
         undo_path(wiring, end, u, by_edge, former)
         return False
-    join(wiring, end, v, np.bool_(False))
+    join(wiring, end, v, False)
     return True
 
 

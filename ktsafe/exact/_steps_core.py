@@ -25,11 +25,11 @@ def try_steps(
         for k in range(1, reach + 1):
             raise_degree(state, cohort, -np.inf, nodes_max)
             change[i, reach + k] = state.value[0] - before
-        undo(state, np.int64(0))
+        undo(state, 0)
         for k in range(1, min(reach, state.degree[cohort]) + 1):
             lower_degree(state, cohort, -np.inf, nodes_max)
             change[i, reach - k] = state.value[0] - before
-        undo(state, np.int64(0))
+        undo(state, 0)
     return change
 
 
