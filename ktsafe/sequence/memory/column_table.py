@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROWS_PER_PAGE = 1024
+SPARE_ROWS = 1024
+"""A table is packed where its free rows outnumber the others by more than this."""
 FREE = -1
 """First column of a row that is not in use."""
 NOBODY = NEVER = FREE
@@ -214,7 +216,7 @@ class PairTable(ColumnTable):
         Whoever knows a row by its number must not need it any more.
         """
         used = self.used()
-        if self.n <= 2 * len(used) + ROWS_PER_PAGE:
+        if self.n <= 2 * len(used) + SPARE_ROWS:
             return
         self._rows, self._is_shared, self._free = self._rows[:, used], False, None
         self._sorted, self._since = None, []

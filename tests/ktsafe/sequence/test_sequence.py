@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, SequenceCorrupted, SequenceEngine, gate
+from ktsafe.sequence.memory import column_table
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
@@ -24,6 +25,8 @@ ACTIVITIES = (
     {"ties": 1, "leaves": 2, "ill": 1},
     {"ties": 1, "moves": 3, "joins": 3},
 )
+ALWAYS = -(10**9)
+"""Spare rows that every table has, so that it is packed."""
 
 
 def derived(state: State) -> dict[str, object]:
@@ -77,9 +80,17 @@ def edge_cost(sequence: SequenceEngine) -> int:
 
 
 @settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 10_000), rebirth=st.booleans())
-def test_every_prefix_is_safe_true_and_rebuilt(seed: int, rebirth: bool) -> None:
+@given(seed=st.integers(0, 10_000), rebirth=st.booleans(), packed=st.booleans())
+def test_every_prefix_is_safe_true_and_rebuilt(seed: int, rebirth: bool, packed: bool) -> None:
     """Whatever happens: safe by brute force, cost exact, indexes equal those derived anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        if packed:
+            patch.setattr(column_table, "SPARE_ROWS", ALWAYS)
+        check_every_prefix(seed, rebirth=rebirth)
+
+
+def check_every_prefix(seed: int, *, rebirth: bool) -> None:
+    """Make a few releases of a changing world, and check all of them."""
     world = World(40, 50, seed)
     sequence = world.begin(qi_change="rebirth" if rebirth else "hold", birth_wait_max=3)
     history = [naive.published(sequence)]
@@ -99,8 +110,10 @@ def test_every_prefix_is_safe_true_and_rebuilt(seed: int, rebirth: bool) -> None
         assert sequence.figures() == again.figures()
 
 
-def test_saved_sequences_continue_identically() -> None:
-    """A twin that is read from pages makes the same releases."""
+@pytest.mark.parametrize("spare", [column_table.SPARE_ROWS, ALWAYS])
+def test_saved_sequences_continue_identically(spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twin that is read from pages makes the same releases, whether or not tables are packed."""
+    monkeypatch.setattr(column_table, "SPARE_ROWS", spare)
     world = World(60, 90, 1)
     sequence = world.begin()
     for i in range(6):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe.sequence.memory import column_table
 from ktsafe.sequence.memory.column_table import (
-    ROWS_PER_PAGE,
+    SPARE_ROWS,
     ColumnTable,
     PairTable,
     among,
@@ -111,13 +111,13 @@ def test_columns_are_frozen() -> None:
 def test_a_table_is_packed_where_most_is_free(seed: int, share: float) -> None:
     """What is in use keeps its order, and is found; who shares the rows does not notice."""
     rng, table = np.random.default_rng(seed), Pairs()
-    ends = np.column_stack((np.arange(3 * ROWS_PER_PAGE), 7 + np.arange(3 * ROWS_PER_PAGE)))
+    ends = np.column_stack((np.arange(3 * SPARE_ROWS), 7 + np.arange(3 * SPARE_ROWS)))
     table.add(len(ends), low=ends[:, 0], high=ends[:, 1])
     table.free(np.flatnonzero(rng.random(len(ends)) < share))
     table.rows_of(ends)  # So it knows where pairs are.
     twin, known = table.copy(), table.pairs(table.used())
     twin.pack()
-    is_packed = table.n > 2 * len(known) + ROWS_PER_PAGE
+    is_packed = table.n > 2 * len(known) + SPARE_ROWS
     assert twin.n == (len(known) if is_packed else table.n)
     for each in (table, twin):
         assert np.array_equal(each.pairs(each.used()), known)
