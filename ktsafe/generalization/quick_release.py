@@ -12,6 +12,7 @@ from ktsafe.audit import Traced, trace, usefulness
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
+from ktsafe.strategies import strategy_named
 
 AFRESH: Final = AnonymizeOptions(
     strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
@@ -32,6 +33,11 @@ def quick_release(
     options = dataclasses.replace(AFRESH, strategy=strategy)
     made = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
     return trace(graph, made.graph, made.origin)
+
+
+def load() -> None:
+    """Load what `afresh` needs, which it would do itself: for callers that may be ended in it."""
+    strategy_named(AFRESH.strategy)
 
 
 def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> dict[str, Any]:

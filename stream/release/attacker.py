@@ -26,6 +26,7 @@ from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.attacks.coming_and_going import departure
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.net_changes import net_changes
+from ktsafe.generalization import quick_release
 from ktsafe.generalization.quick_release import afresh
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.numbering import came_and_went, ranks
@@ -142,6 +143,10 @@ class Attacker:
     """Attacks one release after the other. One call at a time, from any thread."""
 
     def __init__(self, settings: AttackSettings) -> None:
+        if settings.budget_s > 0:
+            # An attack may be ended at any moment. In the midst of an import that leaves the lock
+            # of the module taken, and whoever needs it later waits for ever.
+            quick_release.load()
         self._settings = settings
         self._before: tuple[AttackTarget, ...] = ()
         self._last: AttackTarget | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ from ktsafe.stream.release.attacker import Attacker, AttackSettings, AttackTarge
 from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
 
+ROOT = Path(__file__).parents[3]
 PARAMS = PrivacyParams(k=5)
 PATIENT = AttackSettings(budget_s=600.0)
 
@@ -296,6 +299,40 @@ def test_what_has_changed_is_counted_by_names(seed: int) -> None:
     lost = 1 - len(people & people_now) / max(len(people), len(people_now))
     changed = len(edges ^ edges_now) / max(len(edges), len(edges_now))
     assert attacker.share_changed(*graphs) == pytest.approx(max(lost, changed))
+
+
+LOADED_LATE = """
+import sys, threading
+import numpy as np
+from ktsafe import PrivacyParams
+from ktsafe.stream.release.attacker import Attacker, AttackSettings, AttackTarget
+from tests.ktsafe.attacks.releases import noisy, random_graph
+
+rng = np.random.default_rng(0)
+case = noisy(random_graph(60, 300, rng), rng, inserted=3, withheld=0)
+target = AttackTarget("s", case, np.arange(len(case.original_of)), np.arange(60), has_past=True)
+late = set()
+
+def note(event, names):
+    if event == "import" and threading.current_thread().name == "ktsafe-attacks":
+        late.update({names[0]} - sys.modules.keys())
+
+attacker = Attacker(AttackSettings(60.0))
+sys.addaudithook(note)
+for _ in range(2):
+    found = attacker.attack(target, PrivacyParams(k=3), lambda: None)
+    attacker.end_build(staged=True)
+    assert "afresh" in found
+print(*sorted(late))
+"""
+
+
+def test_attacks_load_no_module() -> None:
+    """Ended in the midst of an import they would leave a lock that nobody gives back."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED_LATE], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
 
 
 def test_a_service_that_stops_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
