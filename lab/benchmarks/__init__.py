@@ -1,7 +1,7 @@
 """Benchmarks: fixed seeds, a hash of each result, comparisons within one run.
 
 `python -m lab.benchmarks` runs all, `python -m lab.benchmarks ingest` one. Small sizes of them
-run in the test suite, so none decays.
+run in the test suite, but for the slow ones, so few decay unseen.
 """
 
 import os
