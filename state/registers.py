@@ -94,13 +94,15 @@ class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
         if self.down is not None and not origins.later(mark, self.down):
             return False
         changed = False
-        if self.up is None or origins.later(mark, self.up):
+        time_us, attributes = mark[0], self.attributes
+        # Most news are newer by time alone.
+        if self.up is None or time_us > self.up[0] or origins.later(mark, self.up):
             self.up = mark
             changed = True
         for attribute, value in values.items():
-            current = self.attributes.get(attribute)
-            if current is None or origins.later(mark, current[0]):
-                self.attributes[attribute] = (mark, value)
+            than = attributes[attribute][0] if attribute in attributes else None
+            if than is None or time_us > than[0] or origins.later(mark, than):
+                attributes[attribute] = (mark, value)
                 changed = True
         return changed
 

@@ -80,15 +80,14 @@ class ResidentGraph:
         ValueError
             If an edge has one end only. Nothing was altered, here or later.
         """
-        known: set[int] = set()
-        find = self.vertices.find
+        people: list[str] = []
         for change in changes:
-            if isinstance(change, _EDGE_CHANGES):
-                if change.source == change.target:
-                    raise ValueError("an edge needs two ends")
-            elif (number := find(change.id)) is not None:
-                known.add(number)
-        numbers = sorted(known)
+            if not isinstance(change, _EDGE_CHANGES):
+                people.append(change.id)
+            elif change.source == change.target:
+                raise ValueError("an edge needs two ends")
+        found = map(self.vertices.find, people)
+        numbers = sorted({number for number in found if number is not None})
         return dict(zip(numbers, read(numbers), strict=True))
 
     def merge(self, changes: Sequence[Change], records: dict[int, VertexRecord]) -> Touched:
@@ -119,12 +118,12 @@ class ResidentGraph:
                         continue
                 held += (a, b, time_us, origin, offset, type(change) is EdgeAdd)
                 continue
+            if isinstance(change, VertexUpsert):
+                self._upsert((time_us, origin, offset), change)
+                continue
             number = find(change.id)
             if number is None:
                 number = self._allocate(change.id)
-            if isinstance(change, VertexUpsert):
-                self._upsert((time_us, origin, offset), number, change)
-                continue
             ends.update(held[n_known::6], held[n_known + 1 :: 6])
             n_known = len(held)
             if ends and self._concern(ends, number):
@@ -228,22 +227,29 @@ class ResidentGraph:
         self._touched_vertices.add(number)
         return number
 
-    def _upsert(self, mark: Mark, number: int, change: VertexUpsert) -> None:
-        vertices, vertex_id = self.vertices, change.id
-        record = self._records[number]
-        number_of = self._number_of
+    def _upsert(self, mark: Mark, change: VertexUpsert) -> None:
+        vertices, vertex_id, number_of = self.vertices, change.id, self._number_of
         values = {number_of[name]: x for name, x in change.attributes.items() if name in number_of}
-        if not record.upsert(mark, values, self.origins):
-            return
+        number = vertices.find(vertex_id)
+        if number is None:
+            number = vertices.join(vertex_id)
+            self.edges.reserve(number)
+            told = {attribute: (mark, value) for attribute, value in values.items()}
+            life = vertices.lives[number]
+            record = VertexRecord(id=vertex_id, up=mark, attributes=told, life=life)
+            self._records[number] = record
+        else:
+            record = self._records[number]
+            if not record.upsert(mark, values, self.origins):
+                return
+            if not vertices.exists[number]:
+                vertices.appear(number, vertex_id)
+                record.id, record.alias = vertex_id, None
+                record.life = vertices.lives[number]
+                self._count_around(number, 1)
         self._touched_vertices.add(number)
-        if not vertices.exists[number]:
-            vertices.appear(number, vertex_id)
-            record.id, record.alias = vertex_id, None
-            record.life = vertices.lives[number]
-            self._count_around(number, 1)
-        for attribute in values:
-            value = record.attributes[attribute][1]
-            vertices.set_code(number, self._position_of[attribute], value)
+        position_of, told = self._position_of, record.attributes
+        vertices.set_codes(number, [(position_of[x], told[x][1]) for x in values])
 
     def _delete(self, mark: Mark, number: int) -> None:
         vertices = self.vertices
@@ -261,9 +267,8 @@ class ResidentGraph:
         elif vertices.exists[number]:
             vertices.live_again(number)
             record.life = vertices.lives[number]
-        for attribute, position in self._position_of.items():
-            if attribute not in record.attributes:
-                vertices.set_code(number, position, None)
+        lost = [p for x, p in self._position_of.items() if x not in record.attributes]
+        vertices.set_codes(number, [(position, None) for position in lost])
 
     def _ends(
         self, mark: Mark, ends: tuple[int | None, int | None], change: EdgeAdd | EdgeRemove

@@ -89,18 +89,14 @@ class VertexTable:
     def allocate(self, vertex_id: str) -> int:
         """Give the smallest free number to a person of whom nothing is remembered."""
         label = self.alias(vertex_id)
-        if self._free:
-            number = heapq.heappop(self._free)
-            self.labels[number] = label
-        else:
-            number = len(self.labels)
-            assert number <= NUMBER_MAX
-            self.labels.append(label)
-            self.exists.append(False)
-            self.lives.append(-1)
-            for codes in self.codes:
-                codes.append(0)
+        number = self._numbered(label)
         self._absent[label] = number
+        return number
+
+    def join(self, vertex_id: str) -> int:
+        """Give a number to a person of whom nothing is remembered, and who exists from now on."""
+        number = self._numbered(vertex_id)
+        self._begin(number, vertex_id)
         return number
 
     def release(self, number: int) -> None:
@@ -117,9 +113,7 @@ class VertexTable:
         assert isinstance(label, bytes)
         del self._absent[label]
         self.labels[number] = vertex_id
-        self.numbers[vertex_id] = number
-        self.exists[number] = True
-        self._begin_life(number)
+        self._begin(number, vertex_id)
 
     def live_again(self, number: int) -> None:
         """What was known of the vertex is deleted, and it exists all the same: by later news."""
@@ -217,13 +211,35 @@ class VertexTable:
             code_of = {value: self._code(position, value) for value in dict.fromkeys(values)}
             return list(map(code_of.__getitem__, values))
 
+    def _numbered(self, label: str | bytes) -> int:
+        if self._free:
+            number = heapq.heappop(self._free)
+            self.labels[number] = label
+            return number
+        number = len(self.labels)
+        assert number <= NUMBER_MAX
+        self.labels.append(label)
+        self.exists.append(False)
+        self.lives.append(-1)
+        for codes in self.codes:
+            codes.append(0)
+        return number
+
+    def _begin(self, number: int, vertex_id: str) -> None:
+        self.numbers[vertex_id] = number
+        self.exists[number] = True
+        self._begin_life(number)
+
     def _begin_life(self, number: int) -> None:
         self.lives[number] = self.n_lives
         self.n_lives += 1
 
-    def set_code(self, number: int, position: int, value: str | None) -> None:
-        """Code the raw value of the attribute at a position of the schema."""
-        self.codes[position][number] = self._code(position, value)
+    def set_codes(self, number: int, values: Iterable[tuple[int, str | None]]) -> None:
+        """Code raw values of attributes, given by their positions in the schema."""
+        memos, codes = self._memos, self.codes
+        for position, value in values:
+            code = memos[position].get(value)
+            codes[position][number] = self._code(position, value) if code is None else code
 
     def _code(self, position: int, value: str | None) -> int:
         memo = self._memos[position]

@@ -21,6 +21,7 @@ import msgspec
 
 ID_BYTES_MAX: Final = 1024
 ATTRIBUTE_BYTES_MAX: Final = 1024
+_ID_MAX: Final = ID_BYTES_MAX // 4
 
 T = TypeVar("T")
 
@@ -69,6 +70,8 @@ Event = VertexUpsertEvent | VertexDeleteEvent | EdgeAddEvent | EdgeRemoveEvent
 EVENT_TYPES: Final = ("vertex.upsert", "vertex.delete", "edge.add", "edge.remove")
 
 DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)
+DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a decoder raises for values that are no events."""
 
 
 class MalformedEvent(Exception):
@@ -122,13 +125,18 @@ def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
     """
     try:
         return decoder.decode(value)
-    except msgspec.ValidationError as error:
-        raise _classified(str(error)) from None
-    except UnicodeDecodeError:
-        raise MalformedEvent("not_utf8") from None
-    except (msgspec.DecodeError, RecursionError):
-        # Lone surrogates end here too: JSON text may escape them, Unicode may not hold them.
-        raise MalformedEvent("malformed_json") from None
+    except DECODE_ERRORS as error:
+        raise malformed(error) from None
+
+
+def malformed(error: Exception) -> MalformedEvent:
+    """Return what is wrong with a value that a decoder refused with one of `DECODE_ERRORS`."""
+    if isinstance(error, msgspec.ValidationError):
+        return _classified(str(error))
+    if isinstance(error, UnicodeDecodeError):
+        return MalformedEvent("not_utf8")
+    # Lone surrogates end here too: JSON text may escape them, Unicode may not hold them.
+    return MalformedEvent("malformed_json")
 
 
 def _classified(message: str) -> MalformedEvent:
@@ -159,8 +167,6 @@ def check_id(vertex_id: str) -> None:
     MalformedEvent
         If the id is empty, too long, or holds a control character.
     """
-    if 0 < len(vertex_id) <= ID_BYTES_MAX // 4 and vertex_id.isprintable():
-        return  # As good as all are; a character takes at most four bytes.
     if not vertex_id:
         raise MalformedEvent("bad_id", "empty")
     if not vertex_id.isprintable() and _CONTROL.search(vertex_id):
@@ -176,8 +182,11 @@ def check_ends(source: str, target: str) -> None:
     ------
     MalformedEvent
     """
-    check_id(source)
-    check_id(target)
+    # As good as all are so; a character takes at most four bytes.
+    if not (0 < len(source) <= _ID_MAX and source.isprintable()):
+        check_id(source)
+    if not (0 < len(target) <= _ID_MAX and target.isprintable()):
+        check_id(target)
     if source == target:
         raise MalformedEvent("self_loop")
 

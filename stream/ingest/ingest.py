@@ -27,7 +27,7 @@ from ktsafe.state.store import GraphStore, Position
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
 from ktsafe.stream.ingest.envelopes import Wrapping
-from ktsafe.stream.ingest.judge import Accepted, Judge
+from ktsafe.stream.ingest.judge import KINDS, Judge
 from ktsafe.stream.observer import Observer
 
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -48,6 +48,10 @@ BEFORE_ALL_US: Final = -(2**62)
 """A limit before every event: no slot is known yet."""
 STEP_US: Final = 3_600_000_000
 """Without slots, a partition's time goes on by so much at most before it is confirmed again."""
+
+
+JUDGED_AT_ONCE: Final = 256
+"""Records of a partition judged together; where it is stopped, what follows is judged again."""
 
 
 class _Fate(enum.Enum):
@@ -139,11 +143,15 @@ class Ingest:
         stored = store.positions()
         self._judge = Judge(
             schema,
-            lateness_max_us=settings.lateness_max_s * 1_000_000,
             record_bytes_max=settings.record_bytes_max,
-            clocks={partition: p.time_us_max for partition, p in stored.items()},
             event_format=settings.event_format,
         )
+        # The greatest event time believed of each partition: decides lateness, kept with offsets.
+        self._clocks_us = {
+            partition: position.time_us_max
+            for partition, position in stored.items()
+            if position.time_us_max is not None
+        }
         self._offsets = {partition: p.next_offset for partition, p in stored.items()}
         self._identity = store.source_identity()
         self._heard_s: dict[tuple[str, int], float] = {}
@@ -184,9 +192,8 @@ class Ingest:
         timeout_s = self._settings.poll_timeout_s if waits else 0.0
         records = self._source.poll(timeout_s, max(room, 1))
         started = self._monotonic()
-        for partition, _ in itertools.groupby(records, _partition_of):
-            self._heard_s[partition] = started
-        runs = itertools.groupby(records, _partition_of)
+        runs = [(p, list(run)) for p, run in itertools.groupby(records, _partition_of)]
+        self._heard_s.update((partition, started) for partition, _ in runs)
         taken = self._take(runs, _Limit(admits, limit_us, stop_at=stop_at), started)
         if records:
             self._observer.applied(self._monotonic() - started)
@@ -241,7 +248,7 @@ class Ingest:
                 self._observer.dead_letter(reason, count)
             held.letters, held.letter_bytes = [], 0
         # Step 2
-        positions = {p: Position(self._offsets[p], self._judge.clock(p)) for p in held.partitions}
+        positions = {p: self._position(p) for p in held.partitions}
         self._store.commit(held.changes, positions, source_identity=grown, cut=cut)
         self._identity, self._held = identity, _Held()
         # Step 3
@@ -264,8 +271,7 @@ class Ingest:
 
     def newest_us(self) -> int | None:
         """Return the greatest event time believed so far, of all partitions."""
-        clocks = [self._judge.clock(partition) for partition in self._offsets]
-        return max((clock for clock in clocks if clock is not None), default=None)
+        return max(self._clocks_us.values(), default=None)
 
     def ended(self) -> set[tuple[str, int]]:
         """Return the partitions whose every record has been taken in."""
@@ -308,52 +314,63 @@ class Ingest:
         """Take in records of one partition; return how many, and whether it was stopped."""
         # Every record passes here: names are bound once, and counted is per run.
         held, hold = self._held, self._held.changes.append
-        judge, accept = self._judge.judge, self._judge.accept
+        n_before = len(held.changes)
         records = [*self._undecided.pop(partition, ()), *run]
-        bound_us = self._bound_us(partition, limit)
-        kinds: list[str] = []
-        dropped = 0
+        judged = _JudgedRun(self._judge, records)
         end = None if limit.stop_at is None else limit.stop_at(partition)
         taken = len(records)
         if end is not None and records and records[-1].offset >= end:
             taken = next(place for place, record in enumerate(records) if record.offset >= end)
         stopped = taken < len(records)
-        for place, record in enumerate(itertools.islice(records, taken)):
-            judgement = judge(record)
-            if type(judgement) is Accepted:
-                time_us = judgement.change.stamp.time_us
-                fate = _Fate.APPLY
-                if time_us > bound_us:
-                    fate = self._weighed(partition, records, place, time_us, limit)
-                    bound_us = self._bound_us(partition, limit)
-                    if fate in {_Fate.WAIT, _Fate.STOP}:
-                        taken, stopped = place, fate is _Fate.STOP
-                        break
+        bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
+        clock_us = oldest_us + self._lateness_us
+        for place, change, time_us in judged.since(0, taken):
+            if change is not None and oldest_us <= time_us <= bound_us:
+                hold(change)
+                if time_us > clock_us:
+                    self._clocks_us[partition] = clock_us = time_us
+                    oldest_us = time_us - self._lateness_us
+                continue
+            letter = judged.letters.get(place)
+            if change is not None and time_us < oldest_us:
+                letter = DeadLetter(records[place], "late", "older than the lateness bound")
+            elif change is not None:
+                fate = self._weighed(partition, judged, place, limit)
+                bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
+                clock_us = oldest_us + self._lateness_us
+                if fate in {_Fate.WAIT, _Fate.STOP}:
+                    taken, stopped = place, fate is _Fate.STOP
+                    break
                 if fate is not _Fate.SET_ASIDE:
-                    if fate is _Fate.APPLY:
-                        accept(partition, time_us)
-                    hold(judgement.change)
-                    kinds.append(judgement.kind)
-                    dropped += judgement.attributes_dropped
+                    hold(change)
                     continue
-                judgement = DeadLetter(record, "ahead_of_time", "ahead of what follows it")
-            if isinstance(judgement, DeadLetter):
-                held.letters.append(judgement)
-                held.letter_bytes += len(record.value or b"")
-                outcomes["unknown", "dead_letter"] += 1
-            else:
+                letter = DeadLetter(records[place], "ahead_of_time", "ahead of what follows it")
+            if letter is None:
                 outcomes["unknown", "ignored"] += 1
+                continue
+            judged.dropped.pop(place, None)
+            held.letters.append(letter)
+            held.letter_bytes += len(records[place].value or b"")
+            outcomes["unknown", "dead_letter"] += 1
         if stopped:
             self._source.pause(TopicPartition(*partition), records[taken].offset)
         elif taken < len(records):
             self._undecided[partition] = records[taken:]
         if taken:
             self._offsets[partition] = records[taken - 1].offset + 1
-        for kind, count in Counter(kinds).items():
-            outcomes[kind, "applied"] += count
+        for kind, count in Counter(map(type, held.changes[n_before:])).items():
+            outcomes[KINDS[kind], "applied"] += count
+        dropped = sum(count for place, count in judged.dropped.items() if place < taken)
         if dropped:
             self._observer.dropped_attributes(dropped)
         return taken, stopped
+
+    def _position(self, partition: tuple[str, int]) -> Position:
+        return Position(self._offsets[partition], self._clocks_us.get(partition))
+
+    def _oldest_us(self, partition: tuple[str, int]) -> int:
+        """Return the time before which events of a partition are late."""
+        return self._clocks_us.get(partition, BEFORE_ALL_US) - self._lateness_us
 
     def _bound_us(self, partition: tuple[str, int], limit: _Limit) -> int:
         """Return up to which time events of a partition are believed without others.
@@ -363,7 +380,7 @@ class Ingest:
         Steps are counted from the epoch: where they were counted from the last event, one wrong
         date within a step would lead to the next.
         """
-        clock = self._judge.clock(partition)
+        clock = self._clocks_us.get(partition)
         if limit.limit_us == NO_LIMIT_US:
             return BEFORE_ALL_US if clock is None else -(-clock // STEP_US) * STEP_US
         if clock is None:
@@ -371,17 +388,13 @@ class Ingest:
         return min(limit.limit_us, clock + self._lateness_us)
 
     def _weighed(
-        self,
-        partition: tuple[str, int],
-        records: Sequence[Record],
-        place: int,
-        time_us: int,
-        limit: _Limit,
+        self, partition: tuple[str, int], judged: _JudgedRun, place: int, limit: _Limit
     ) -> _Fate:
         """Return what becomes of an event beyond the bound; its partition's clock may go on."""
-        judge, times = self._judge, self._times_us(records, place + 1)
+        time_us = judged.times_us[place]
         while time_us > (bound_us := self._bound_us(partition, limit)):
-            verdict, believed_us = weigh(time_us, times(), bound_us, at_rest=limit.at_rest)
+            following_us = judged.times_since(place + 1, self._oldest_us(partition))
+            verdict, believed_us = weigh(time_us, following_us, bound_us, at_rest=limit.at_rest)
             # What a cut that is made again holds beyond its slot was not believed then.
             is_held = limit.stop_at is not None and believed_us > limit.limit_us
             if verdict is Belief.OPEN and not (is_held and limit.at_rest):
@@ -393,17 +406,48 @@ class Ingest:
                 return _Fate.SET_ASIDE if is_far else _Fate.APPLY_EARLY
             if not limit.admits(partition, believed_us):
                 return _Fate.STOP
-            judge.accept(partition, believed_us)
+            self._believe(partition, believed_us)
+        self._believe(partition, time_us)
         return _Fate.APPLY
 
-    def _times_us(
-        self, records: Sequence[Record], start: int
-    ) -> Callable[[], Iterator[int | None]]:
-        """Return what yields the times of records, None for those that are no events."""
+    def _believe(self, partition: tuple[str, int], time_us: int) -> None:
+        clock_us = self._clocks_us.get(partition, time_us)
+        self._clocks_us[partition] = max(clock_us, time_us)
 
-        def times() -> Iterator[int | None]:
-            for record in itertools.islice(records, start, None):
-                judgement = self._judge.judge(record)
-                yield judgement.change.stamp.time_us if isinstance(judgement, Accepted) else None
 
-        return times
+class _JudgedRun:
+    """Records of one partition, judged as far as they are looked at.
+
+    Attributes are those of `Judged`, of the records looked at so far.
+    """
+
+    def __init__(self, judge: Judge, records: Sequence[Record]) -> None:
+        self._judge = judge
+        self._records = records
+        self.changes: list[Change | None] = []
+        self.times_us: list[int] = []
+        self.letters: dict[int, DeadLetter] = {}
+        self.dropped: dict[int, int] = {}
+
+    def since(self, start: int, end: int) -> Iterator[tuple[int, Change | None, int]]:
+        """Yield place, change and time of the records from one place to another."""
+        while start < end:
+            if start == len(self.changes):
+                self._judge_more()
+            stop = min(end, len(self.changes))
+            places = range(start, stop)
+            yield from zip(places, self.changes[start:stop], self.times_us[start:stop], strict=True)
+            start = stop
+
+    def times_since(self, start: int, oldest_us: int) -> Iterator[int | None]:
+        """Yield the times of the records from a place on, None for those that are no events."""
+        for _, change, time_us in self.since(start, len(self._records)):
+            yield time_us if change is not None and time_us >= oldest_us else None
+
+    def _judge_more(self) -> None:
+        start = len(self.changes)
+        judged = self._judge.judge(self._records[start : start + JUDGED_AT_ONCE])
+        self.changes += judged.changes
+        self.times_us += judged.times_us
+        self.letters.update((start + place, each) for place, each in judged.letters.items())
+        self.dropped.update((start + place, each) for place, each in judged.dropped.items())

@@ -42,13 +42,13 @@ with atheris.instrument_imports(
         "ktsafe.stream.maintenance.backup",
     ]
 ):
-    from ktsafe.connectors.base import DeadLetter, Record
+    from ktsafe.connectors.base import Record
     from ktsafe.errors import KtsafeError
     from ktsafe.state.store import Position
     from ktsafe.stream.config import settings
     from ktsafe.stream.files.releases_read import read_release
     from ktsafe.stream.ingest.events import REASONS
-    from ktsafe.stream.ingest.judge import Accepted, Judge
+    from ktsafe.stream.ingest.judge import Judge
     from tests import bad_input  # not before: it imports what is to be instrumented
     from tests.faults import fuzz_stored
     from tests.memory_store import MemoryStore
@@ -72,9 +72,7 @@ class Events:
         self._judges = [
             Judge(
                 bad_input.SCHEMA,
-                lateness_max_us=10**12,
                 record_bytes_max=4_096,
-                clocks={},
                 event_format=event_format,
             )
             for event_format in ("plain", "cloudevents")
@@ -93,15 +91,13 @@ class Events:
             headers = list(zip(names, head.split(b";"), strict=False))
         judge = self._judges[way in {b"b", b"s"}]
         record = Record("t", 0, self._count, None if way == b"n" else 9_000, None, value, headers)
-        judged = judge.judge(record)
-        if isinstance(judged, Accepted):
-            if record.timestamp_ms is not None:
-                # Without a timestamp the clock would run off, and all that follows would be late.
-                judge.accept(("t", 0), judged.change.stamp.time_us)
-            self._store.commit([judged.change], {("t", 0): Position(self._count, None)})
-        elif isinstance(judged, DeadLetter):
-            assert judged.reason in REASONS
-            assert "SECRET" not in judged.detail, "a value of the record is told"
+        judged = judge.judge([record])
+        changes = [change for change in judged.changes if change is not None]
+        if changes:
+            self._store.commit(changes, {("t", 0): Position(self._count, None)})
+        for letter in judged.letters.values():
+            assert letter.reason in REASONS
+            assert "SECRET" not in letter.detail, "a value of the record is told"
 
     def examples(self) -> list[bytes]:
         """Return valid and invalid records, wrapped in every way."""

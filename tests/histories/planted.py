@@ -18,7 +18,6 @@ from unittest import mock
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.sequence import SequenceEngine
-from ktsafe.state.store import Position
 from ktsafe.stream.ingest.ingest import Ingest
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.release import publish
@@ -55,9 +54,7 @@ def _letters_last(real: Any) -> Any:
 
 def _offsets_first(real: Any) -> Any:
     def checkpoint(self: Ingest, cut: Any = None) -> None:
-        self._store.commit(
-            [], {p: Position(self._offsets[p], self._judge.clock(p)) for p in self._held.partitions}
-        )
+        self._store.commit([], {p: self._position(p) for p in self._held.partitions})
         real(self, cut)
 
     return checkpoint

@@ -56,7 +56,7 @@ def test_codes_are_categories() -> None:
     """Equal categories share a code, also when raw values differ; missing is 0."""
     table = table_of("a", "b", "c", "d")
     for number, age in enumerate(["17", "3.5", "64", None]):
-        table.set_code(number, 1, age)
+        table.set_codes(number, [(1, age)])
     codes = table.codes[1].tolist()
     assert [table.categories[1][code] for code in codes] == ["<18", "<18", "18..<65", "-"]
     assert len(table.categories[1]) == 3
@@ -66,7 +66,7 @@ def test_many_raw_values_are_not_all_remembered() -> None:
     """A measured attribute cannot fill memory: codes stay right beyond the memo."""
     table = table_of("a")
     for value in range(MEMO_MAX + 10):
-        table.set_code(0, 1, str(value))
+        table.set_codes(0, [(1, str(value))])
     assert table.categories[1][table.codes[1][0]] == ">=65"
     assert len(table._memos[1]) == MEMO_MAX
 

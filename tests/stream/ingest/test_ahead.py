@@ -1,6 +1,7 @@
 """Whether the time of an event is believed."""
 
 import json
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import Schema
 from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.ingest import ingest as ingest_module
 from ktsafe.stream.ingest.ahead import CONFIRMING, FOLLOWING_MAX, REFUTING, Belief, weigh
 from ktsafe.stream.ingest.ingest import NO_LIMIT_US, Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
@@ -57,7 +59,7 @@ def test_at_rest_a_plausible_time_needs_no_confirmation(following, is_plausible,
     assert weigh(50, following, 10, at_rest=lambda *_: is_plausible)[0] is expected
 
 
-def ingest_of(log, store, letters):
+def ingest_of(log, store, letters, at_once=5):
     """Return an ingest of a log over a store, as a process that starts makes one."""
     source = MemorySource(log)
     offsets = {p: at.next_offset for p, at in store.positions().items()}
@@ -67,27 +69,32 @@ def ingest_of(log, store, letters):
         store,
         MemoryDeadLetterSink(letters),
         schema=SCHEMA,
-        settings=IngestSettings(batch_records_max=5),
+        settings=IngestSettings(batch_records_max=at_once),
         observer=Observer(),
         clocks=Clocks(wall_us=lambda: 0, monotonic=lambda: 0.0),
     )
 
 
-def taken_in(times, *, crash_every=0, limit_us=NO_LIMIT_US):
-    """Return the store and letters after a partition of these times was read to its end."""
+def taken_in(times, *, crash_every=0, at_once=5):
+    """Return the store and letters after a partition of these times was read to its end.
+
+    A time of None is that of a record without an event.
+    """
     log, store, letters = MemoryLog(), MemoryStore(SCHEMA), []
     for n, time_us in enumerate(times):
-        event = {"type": "vertex.upsert", "id": f"p{n}", "time": feeds.iso(time_us)}
+        event = None
+        if time_us is not None:
+            event = {"type": "vertex.upsert", "id": f"p{n}", "time": feeds.iso(time_us)}
         log.append(0, json.dumps(event).encode())
-    ingest, rounds = ingest_of(log, store, letters), 0
+    ingest, rounds = ingest_of(log, store, letters, at_once), 0
     while True:
         rounds += 1
-        taken = ingest.round(lambda *_: True, limit_us)
+        taken = ingest.round(lambda *_: True)
         taken += ingest.decide(
-            ingest.ended(), lambda *_: True, limit_us, lambda _, outvoted: not outvoted
+            ingest.ended(), lambda *_: True, NO_LIMIT_US, lambda _, outvoted: not outvoted
         )
         if crash_every and rounds % crash_every == 0 and rounds < 10 * crash_every:
-            ingest = ingest_of(log, store, letters)
+            ingest = ingest_of(log, store, letters, at_once)
             taken = 1
         if rounds % 2 == 0:
             ingest.checkpoint()
@@ -159,14 +166,46 @@ def test_a_crash_changes_no_decision(steps, wrong, ahead_days, crash_every):
     assert people(store) | aside == set(range(len(times)))
 
 
-def test_a_slot_is_not_crossed_by_one_wrong_date():
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.none() | st.integers(DAY_US, 11 * DAY_US), max_size=60),
+    st.sampled_from([1, 2, 7, 100]),
+    st.sampled_from([1, 2, 7, 256]),
+)
+def test_how_many_are_judged_together_changes_no_decision(times, at_once, together):
+    """Late, early, confirmed and malformed ones in any order, polled and judged by many or few."""
+    expected, aside = taken_in(times, at_once=100)
+    with mock.patch.object(ingest_module, "JUDGED_AT_ONCE", together):
+        store, aside_again = taken_in(times, at_once=100)
+    assert (people(store), aside_again) == (people(expected), aside)
+    assert store.positions() == expected.positions()
+    # What a poll ends with is weighed before more comes, so other events may be believed.
+    store, aside_again = taken_in(times, at_once=at_once)
+    assert people(store) | aside_again == people(expected) | aside == set(range(len(times)))
+
+
+def test_lateness_is_measured_against_what_the_partition_came_to():
+    """An event at the bound is applied, one microsecond beyond it is late; neither moves time."""
+    newest = [n * 1_000_000 for n in range(20 * DAY_US // 1_000_000, 20 * DAY_US // 1_000_000 + 9)]
+    bound_us = newest[-1] - IngestSettings().lateness_max_s * 1_000_000
+    store, aside = taken_in([*newest, bound_us, bound_us - 1, newest[-1]])
+    assert aside == {10}
+    assert people(store) == set(range(12)) - {10}
+    assert store.positions()[P].time_us_max == newest[-1]
+
+
+@pytest.mark.parametrize("at_once", [5, 100])
+@pytest.mark.parametrize("together", [1, 4, 256])
+def test_a_slot_is_not_crossed_by_one_wrong_date(monkeypatch, at_once, together):
     """By event time the slot stays, and the partition does not arrive, until others confirm."""
+    monkeypatch.setattr(ingest_module, "JUDGED_AT_ONCE", together)
     log, store, letters = MemoryLog(), MemoryStore(SCHEMA), []
     times = [5, 6, 3600, 7, 8, 9, 9, 9, 9, 9, 9, 12, 13, 14, 15]
     for n, seconds in enumerate(times):
         event = {"type": "vertex.upsert", "id": f"p{n}", "time": feeds.iso(seconds * 1_000_000)}
         log.append(0, json.dumps(event).encode())
-    ingest, cut = ingest_of(log, store, letters), EventTimeCut(FixedSlots(10_000_000), 10_000_000)
+    ingest = ingest_of(log, store, letters, at_once)
+    cut = EventTimeCut(FixedSlots(10_000_000), 10_000_000)
     for _ in range(10):
         ingest.round(cut.admits, cut.limit_us)
     assert P in cut.arrived

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import Schema
-from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.connectors.base import Record
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest import debezium, envelopes, events
 from ktsafe.stream.ingest.events import REASONS, MalformedEvent
-from ktsafe.stream.ingest.judge import Accepted, Ignored, Judge
+from ktsafe.stream.ingest.judge import Judge
 from tests import feeds
 from tests.configurations import KEPT_IN_FILES
 from tests.stream.service.simulation import World
@@ -151,15 +151,14 @@ def test_times_fall_back() -> None:
 def test_a_tombstone_is_ignored_and_a_truncation_is_not_guessed() -> None:
     """After each deletion comes a null record; emptying a table names no row."""
     tables = msgspec.convert(TABLES, debezium.Tables)
-    judge = Judge(
-        SCHEMA, lateness_max_us=10**18, record_bytes_max=10**6, clocks={}, event_format=tables
-    )
-    assert judge.judge(msgspec.structs.replace(record(b""), value=None)) == Ignored()
-    assert judge.judge(record(change("c", None, ANN, "orders"))) == Ignored()
-    assert isinstance(judge.judge(record(change("c", None, ANN))), Accepted)
-    letter = judge.judge(record(change("t", None, None)))
-    assert isinstance(letter, DeadLetter)
-    assert letter.reason == "unknown_event_type"
+    judge = Judge(SCHEMA, record_bytes_max=10**6, event_format=tables)
+    null = msgspec.structs.replace(record(b""), value=None)
+    documents = [change("c", None, ANN, "orders"), change("c", None, ANN), change("t", None, None)]
+    judged = judge.judge([null, *map(record, documents)])
+    assert [each is not None for each in judged.changes] == [False, False, True, False]
+    assert {place: letter.reason for place, letter in judged.letters.items()} == {
+        3: "unknown_event_type"
+    }
 
 
 BAD = [
@@ -311,10 +310,9 @@ envelopes_alike = st.fixed_dictionaries(
 def test_whatever_comes_is_an_event_nothing_or_malformed(document: Any) -> None:
     """No document ends in another error, and the judge has a verdict on every one."""
     tables = msgspec.convert(TABLES, debezium.Tables)
-    judge = Judge(
-        SCHEMA, lateness_max_us=10**18, record_bytes_max=10**6, clocks={}, event_format=tables
-    )
-    assert isinstance(judge.judge(record(document)), Accepted | Ignored | DeadLetter)
+    judged = Judge(SCHEMA, record_bytes_max=10**6, event_format=tables).judge([record(document)])
+    assert len(judged.changes) == len(judged.times_us) == 1
+    assert not judged.letters or judged.changes == [None]
 
 
 @pytest.mark.parametrize("digits", [30, 4_000, 5_000])
@@ -322,7 +320,5 @@ def test_numbers_without_end_are_no_ids(digits: int) -> None:
     """Longer than Python would turn into text, or than an id may be: a reason, not a crash."""
     value = json.dumps(change("c", None, ANN)).replace("7", "7" * digits, 1).encode()
     tables = msgspec.convert(TABLES, debezium.Tables)
-    judge = Judge(
-        SCHEMA, lateness_max_us=10**18, record_bytes_max=10**6, clocks={}, event_format=tables
-    )
-    assert isinstance(judge.judge(record(value)), Accepted | DeadLetter)
+    judged = Judge(SCHEMA, record_bytes_max=10**6, event_format=tables).judge([record(value)])
+    assert (judged.changes == [None]) == bool(judged.letters)

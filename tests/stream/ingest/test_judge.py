@@ -5,18 +5,15 @@ import json
 import pytest
 
 from ktsafe import Schema
-from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.connectors.base import Record
 from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from ktsafe.stream.ingest.judge import Accepted, Ignored, Judge
+from ktsafe.stream.ingest.judge import KINDS, Judge
 
 SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), {"age": (18.0, 65.0)})
-P = ("feed", 0)
-DAY_US = 86_400_000_000
 
 
-def judge(clock=None, **settings):
-    defaults = {"lateness_max_us": 7 * DAY_US, "record_bytes_max": 1000, "clocks": {P: clock}}
-    return Judge(SCHEMA, **(defaults | settings))
+def judged(*records):
+    return Judge(SCHEMA, record_bytes_max=1000).judge(records)
 
 
 def record(event, *, timestamp_ms=None, offset=4):
@@ -24,9 +21,10 @@ def record(event, *, timestamp_ms=None, offset=4):
     return Record("feed", 0, offset, timestamp_ms, None, value)
 
 
-def reason(judgement):
-    assert isinstance(judgement, DeadLetter)
-    return judgement.reason
+def reason(event, **place):
+    found = judged(record(event, **place))
+    assert found.changes == [None]
+    return found.letters[0].reason
 
 
 def test_each_event_becomes_its_change():
@@ -38,11 +36,10 @@ def test_each_event_becomes_its_change():
         ({"type": "edge.add", "source": "a", "target": "b"}, EdgeAdd(stamp, "a", "b")),
         ({"type": "edge.remove", "source": "a", "target": "b"}, EdgeRemove(stamp, "a", "b")),
     ]
-    for event, change in cases:
-        judgement = judge().judge(record({**event, "time": 5}))
-        assert isinstance(judgement, Accepted)
-        assert judgement.change == change
-        assert judgement.kind == event["type"]
+    found = judged(*(record({**event, "time": 5}) for event, _ in cases))
+    assert found.changes == [change for _, change in cases]
+    assert found.times_us == [5000] * 4
+    assert [KINDS[type(change)] for change in found.changes] == [e["type"] for e, _ in cases]
 
 
 def test_attributes_outside_the_schema_are_dropped_and_counted():
@@ -53,14 +50,14 @@ def test_attributes_outside_the_schema_are_dropped_and_counted():
         "time": 5,
         "attributes": {"gender": "f", "phone": "123", "health": None, "age": 40},
     }
-    judgement = judge().judge(record(event))
-    assert judgement.change.attributes == {"gender": "f", "health": None, "age": "40"}
-    assert judgement.attributes_dropped == 1
+    found = judged(record(b"x"), record(event))
+    assert found.changes[1].attributes == {"gender": "f", "health": None, "age": "40"}
+    assert found.dropped == {1: 1}
 
 
 def test_a_null_value_is_ignored():
     """A Kafka tombstone changes nothing."""
-    assert isinstance(judge().judge(record(None)), Ignored)
+    assert judged(record(None)) == ([None], [0], {}, {})
 
 
 @pytest.mark.parametrize(
@@ -84,32 +81,24 @@ def test_a_null_value_is_ignored():
 )
 def test_what_cannot_be_applied_is_a_dead_letter(event, expected):
     """Each defect has its own reason."""
-    assert reason(judge().judge(record(event))) == expected
-
-
-def test_lateness_is_measured_against_the_partition():
-    """An event at the bound is accepted, one microsecond beyond it is late."""
-    clock = 100 * DAY_US
-    at_bound = {"type": "vertex.delete", "id": "a", "time": 93 * 86_400_000}
-    beyond = {**at_bound, "time": 93 * 86_400_000 - 1}
-    assert isinstance(judge(clock).judge(record(at_bound)), Accepted)
-    assert reason(judge(clock).judge(record(beyond))) == "late"
-    assert isinstance(judge(None).judge(record(beyond)), Accepted)
-
-
-def test_only_acceptance_moves_the_clock():
-    """A judged record moves M_p when it is applied, not before, and never back."""
-    mine = judge()
-    mine.judge(record({"type": "vertex.delete", "id": "a", "time": 5}))
-    assert mine.clock(P) is None
-    mine.accept(P, 5000)
-    mine.accept(P, 4000)
-    assert mine.clock(P) == 5000
+    assert reason(event) == expected
 
 
 def test_events_ahead_of_their_record_are_refused():
     """300 s ahead of a record's timestamp is too far; a line of a file has none."""
     event = {"type": "vertex.delete", "id": "a", "time": 300_000 + 10}
-    assert isinstance(judge().judge(record(event, timestamp_ms=10)), Accepted)
-    assert reason(judge().judge(record(event, timestamp_ms=9))) == "ahead_of_time"
-    assert isinstance(judge().judge(record(event)), Accepted)
+    assert judged(record(event, timestamp_ms=10)).changes != [None]
+    assert reason(event, timestamp_ms=9) == "ahead_of_time"
+    assert judged(record(event)).changes != [None]
+
+
+def test_bad_records_change_nothing_of_those_beside_them():
+    """Judged together, each has the verdict that it has alone."""
+    tie = {"type": "edge.add", "source": "a", "target": "b", "time": 5}
+    beside = [None, b"x", b"x" * 1001, {**tie, "target": "a"}, {**tie, "target": ""}, tie]
+    records = [record(event, offset=n) for n, event in enumerate([tie, *beside, tie])]
+    alone = [judged(each) for each in records]
+    together = judged(*records)
+    assert together.changes == [each.changes[0] for each in alone]
+    assert together.letters == {n: each.letters[0] for n, each in enumerate(alone) if each.letters}
+    assert sorted(together.letters) == [2, 3, 4, 5]
