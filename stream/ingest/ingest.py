@@ -418,7 +418,7 @@ class Ingest:
 class _JudgedRun:
     """Records of one partition, judged as far as they are looked at.
 
-    Attributes are those of `Judged`, of the records looked at so far.
+    Attributes are those of `JudgedRecords`, of the records looked at so far.
     """
 
     def __init__(self, judge: Judge, records: Sequence[Record]) -> None:

@@ -31,7 +31,7 @@ KINDS: Final[Mapping[type[Change], str]] = MappingProxyType(
 """By what it does to the graph, the kind of an event."""
 
 
-class Judged(NamedTuple):
+class JudgedRecords(NamedTuple):
     """What records come to, one after the other.
 
     Attributes
@@ -80,9 +80,9 @@ class Judge:
         self._schema = schema
         self._record_bytes_max = record_bytes_max
 
-    def judge(self, records: Sequence[Record]) -> Judged:
+    def judge(self, records: Sequence[Record]) -> JudgedRecords:
         """Return what records do."""
-        judged = Judged([], [], {}, {})
+        judged = JudgedRecords([], [], {}, {})
         keep_change, keep_time = judged.changes.append, judged.times_us.append
         change: Change | None
         # Every record passes here: calls are few, and the commonest events come first.
