@@ -22,7 +22,7 @@ from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Violations
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
-from ktsafe.sequence_audit.profiles import Structure, among, edge_ends, edge_keys, renumbered
+from ktsafe.sequence_audit.profiles import Structure, among, edge_ends, edge_keys, met, renumbered
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,22 +133,22 @@ class Containment(CopyOnExtend):
         is_erased = np.array([p in truth.left_since for p in truth.people], dtype=np.bool_)
         is_withheld = ~is_published & ~is_erased
         withheld, waits = _aged(np.sort(people[is_withheld]), self._waiting, self._waits)
-        owner_of = np.full(int(structure.vertices.max(initial=-1)) + 1, -1, dtype=np.int64)
-        owner_of[structure.vertices] = owner
-        shown = renumbered(owner_of, structure.edges)
-        true = np.sort(edge_keys(people, truth.edges))
-        position_of = np.full(int(people.max(initial=-1)) + 1, -1, dtype=np.int64)
-        position_of[people[is_published]] = position[is_published]
-        placed = renumbered(position_of, true)
-        is_missing = (placed >= 0) & ~among(true, np.sort(shown))
-        missing, ages = _aged(true[is_missing], self._missing, self._ages)
-        ends = edge_ends(placed[is_missing])
+        number = np.full(len(people), -1, dtype=np.int64)
+        number[is_published] = structure.vertices[position[is_published]]
+        ties = edge_keys(number, truth.edges)
+        n_ties_of_withheld = int(np.count_nonzero(ties < 0))
+        ties = np.sort(ties[ties >= 0])
+        is_true, is_shown = met(_shown(structure, owner, people, number), ties)
+        owner_of = _table(structure.vertices, owner)
+        missing = np.sort(renumbered(owner_of, ties[~is_shown]))
+        missing, ages = _aged(missing, self._missing, self._ages)
+        position_of = _table(people[is_published], position[is_published])
+        ends = edge_ends(renumbered(position_of, missing))
         lag_max = truth.declared.lag_max
         late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
         differing, suppressed = _differing(release, truth, position, is_published)
         masked, sensitive_differs = _sensitive(release, truth, position, is_published)
         self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
-        is_true = among(shown, true)
         return Contained(
             is_true=is_true,
             figures={
@@ -158,7 +158,7 @@ class Containment(CopyOnExtend):
                 "erased_since": int(np.count_nonzero(~is_published & is_erased)),
                 "missing_ties": len(missing),
                 "missing_releases_max": int(ages.max(initial=0)),
-                "ties_of_withheld_people": int(np.count_nonzero(placed < 0)),
+                "ties_of_withheld_people": n_ties_of_withheld,
                 "held_changes": len(differing),
                 "suppressed_values": suppressed,
                 "masked_sensitive": masked,
@@ -225,6 +225,32 @@ def _places(
     place = np.searchsorted(owner[order], people).clip(max=len(order) - 1)
     position = order[place]
     return position, owner[position] == people
+
+
+def _shown(
+    structure: Structure,
+    owner: NDArray[np.int64],
+    people: NDArray[np.int64],
+    number: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the keys of the released ties, each person under one number.
+
+    Only a release that is broken anyway shows a person twice.
+    """
+    chosen = np.full(1 + max(people.max(initial=-1), owner.max(initial=-1)), -1, dtype=np.int64)
+    chosen[people] = number
+    there = owner >= 0
+    own = np.where(there, chosen[owner], -1)
+    if not (there & (own >= 0) & (own != structure.vertices)).any():
+        return structure.edges
+    return renumbered(_table(structure.vertices, own), structure.edges)
+
+
+def _table(places: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return values by their places, -1 where there is none."""
+    table = np.full(int(places.max(initial=-1)) + 1, -1, dtype=np.int64)
+    table[places] = values
+    return table
 
 
 def _aged(

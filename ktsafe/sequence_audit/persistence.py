@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.sequence_audit._profiles_core import difference
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.profiles import among
 
@@ -52,18 +53,21 @@ class EdgeAges(CopyOnExtend):
             `age_auc` of this release and `survival_auc` over all releases so far, None where
             there is nothing to compare.
         """
+        gained, lost = difference(keys, self._keys)
         if self._is_true is not None:
-            survives = among(self._keys, keys)
-            cells = 2 * self._is_true + survives
+            cells = 2 * self._is_true + ~among(self._keys, lost)
             self._survival = self._survival + np.bincount(cells, minlength=4).reshape(2, 2)
-        new = keys[~among(keys, self._ever)]
+        new = gained[~among(gained, self._ever)]
         place = np.searchsorted(self._ever, new)
         ever = np.insert(self._ever, place, new)
-        ages, last = np.insert(self._ages, place, 0), np.insert(self._last, place, 0)
-        now = np.searchsorted(ever, keys)
-        ages[now] += 1
-        last[now] = self._release
-        shown = ages[now]
+        ages, last = np.insert(self._ages, place, 0), np.insert(self._last, place, -1)
+        # Keys and what was ever shown both ascend, so a flag for each says which are shown now.
+        is_now = last == self._release - 1
+        is_now[np.searchsorted(ever, lost)] = False
+        is_now[np.searchsorted(ever, gained)] = True
+        ages[is_now] += 1
+        last[is_now] = self._release
+        shown = ages[is_now]
         is_kept = self._release - last < GONE_MAX
         if not is_kept.all():
             ever, ages, last = ever[is_kept], ages[is_kept], last[is_kept]

@@ -323,13 +323,22 @@ def renumbered(number: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np
 
 def among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which values are among others, which ascend. `np.isin` hashes, ten times as long."""
+    return met(values, others)[0]
+
+
+def met(
+    values: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which values are among others, which ascend, and which of those are values."""
     found = np.zeros(len(values), dtype=np.bool_)
+    is_met = np.zeros(len(others), dtype=np.bool_)
     if len(others):
         for here in runs(len(values)):
             place = np.searchsorted(others, values[here])
             np.minimum(place, len(others) - 1, out=place)
-            found[here] = others[place] == values[here]
-    return found
+            found[here] = is_there = others[place] == values[here]
+            is_met[place[is_there]] = True
+    return found, is_met
 
 
 def runs(n: int) -> Iterator[slice]:

@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ktsafe.sequence_audit
+from ktsafe import PrivacyParams
+from ktsafe.sequence_audit import AuditedRelease, TrueGraph
+from ktsafe.sequence_audit._candidates_core import Rows
+from ktsafe.sequence_audit.containment import Containment
 from ktsafe.sequence_audit.persistence import EdgeAges
+from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
 
 PACKAGE = Path(ktsafe.sequence_audit.__file__).parent
 
@@ -44,6 +49,49 @@ def test_areas_are_those_of_all_pairs(releases):
             "survival_auc": area(survived[True], survived[False]),
         }
         assert found == pytest.approx(expected)
+
+
+N_PEOPLE = 6
+OWNERS = st.lists(st.none() | st.integers(0, N_PEOPLE + 1), max_size=8)
+PAIRS = st.sets(st.frozensets(st.integers(0, 7), min_size=2, max_size=2))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(OWNERS, PAIRS, PAIRS, st.randoms()), min_size=1, max_size=3))
+def test_what_is_contained_is_what_sets_say(releases):
+    """Ties by the people of their ends, though one is shown twice or is of nobody known."""
+    containment, ages = Containment(), {}
+    for owners, pairs, true_pairs, order in releases:
+        n, people = len(owners), order.sample(range(N_PEOPLE), N_PEOPLE)
+        vertices = np.array(order.sample(range(n + 3), n), dtype=np.int64)
+        edges = sorted(sorted(pair) for pair in pairs if max(pair) < n)
+        true = sorted(sorted(pair) for pair in true_pairs if max(pair) < N_PEOPLE)
+        keys = np.sort(edge_keys(vertices, np.array(edges, dtype=np.int64).reshape(-1, 2)))
+        nothing = np.zeros(0, dtype=np.int64)
+        structure = Structure(
+            vertices, nothing, Rows(nothing, nothing), keys, nothing, nothing, nothing, nothing
+        )
+        release = AuditedRelease(
+            "r", "s", PrivacyParams(k=1), [str(v) for v in range(n)], [], np.zeros((n, 0)),
+            np.zeros(n, dtype=np.bool_), np.array(edges).reshape(-1, 2),
+        )  # fmt: skip
+        truth = TrueGraph(people, [], [""] * N_PEOPLE, np.array(true).reshape(-1, 2))
+        owner = np.array([-1 if p is None else p for p in owners], dtype=np.int64)
+        found = containment.add(release, structure, owner, truth, np.array(people))
+
+        of_vertex = dict(zip(vertices.tolist(), owners, strict=True))
+        ties = {frozenset(people[x] for x in pair) for pair in true}
+        shown = [frozenset(of_vertex[x] for x in ends) for ends in edge_ends(keys).tolist()]
+        missing = {tie for tie in ties - set(shown) if tie <= set(owners)}
+        ages = {tie: ages.get(tie, 0) + 1 for tie in missing}
+        assert found.is_true.tolist() == [tie in ties for tie in shown]
+        at = [frozenset(owners[x] for x in pair) for pair in found.missing_ties.tolist()]
+        assert len(at) == len(missing)
+        assert set(at) == missing
+        assert found.figures["missing_releases_max"] == max(ages.values(), default=0)
+        assert found.figures["ties_of_withheld_people"] == sum(
+            not tie <= set(owners) for tie in ties
+        )
 
 
 def test_the_auditor_shares_no_code_with_what_it_judges():
