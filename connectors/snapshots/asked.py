@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.connectors.bundles import sync_folder
-from ktsafe.connectors.errors import Misconfigured, Unavailable
+from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
 from ktsafe.connectors.snapshots.dumps import REMOVED, name_of, remove
 from ktsafe.connectors.snapshots.queries import QueriedDatabase
 
 RETRY_FOR_S: Final = 300.0
-"""How long a database may be away before the service ends, to be started again."""
+"""How long a database may be away, or refuse what it answered before, until the service ends."""
 ANSWER_MAX_S: Final = 3600.0
 """How long an answer may take."""
 _PAUSE_S: Final = (1.0, 60.0)
@@ -78,6 +78,7 @@ class AskedDumps:
         self._wall_us = wall_us
         self._monotonic = monotonic
         self._asking: _Asking | None = None
+        self._has_answered = False
         self._failed_since_s: float | None = None
         self._pause_s, self._again_s = 0.0, 0.0
 
@@ -110,7 +111,7 @@ class AskedDumps:
         Raises
         ------
         Misconfigured
-            If the database refuses a query.
+            If the database refuses a query: at once if it never answered, else if that lasts.
         Unavailable
             If it has been away for too long.
         """
@@ -128,10 +129,13 @@ class AskedDumps:
         self._asking = None
         try:
             folder = asking.answer.result()
-        except Unavailable as error:
+        except (Misconfigured, Unavailable) as error:
+            # A table that queries found before is made anew, perhaps.
+            if isinstance(error, Misconfigured) and not self._has_answered:
+                raise
             self._failed(error, now_s)
             return None
-        self._failed_since_s, self._pause_s = None, 0.0
+        self._has_answered, self._failed_since_s, self._pause_s = True, None, 0.0
         return folder
 
     def keep(self, hidden: Path) -> Path:
@@ -163,7 +167,7 @@ class AskedDumps:
         sync_folder(hidden)
         return hidden
 
-    def _failed(self, error: Unavailable, now_s: float) -> None:
+    def _failed(self, error: ConnectorError, now_s: float) -> None:
         """Ask again later; give up if that has lasted."""
         if self._failed_since_s is None:
             self._failed_since_s = now_s

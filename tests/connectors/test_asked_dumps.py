@@ -348,6 +348,38 @@ def test_a_database_that_comes_back_is_asked_for_the_last_slot(
     assert [name.rpartition("/")[2] for name in source.identity()] == ["2026-01-02"]
 
 
+def test_tables_that_are_made_anew_are_waited_for(
+    network: Network, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A query that was answered before is asked again for five minutes, and no longer."""
+
+    def execute(statement: str) -> None:
+        with closing(sqlite3.connect(network.path)) as connection, connection:
+            connection.execute(statement)
+
+    def refused(times: int) -> None:
+        while caplog.text.count("naming 'ties'") < times:
+            assert source.poll(0.1, 9) == []
+
+    source = network.source()
+    source.open({}, {})
+    polled(source)
+    network.now_us += DAY_US
+    execute("ALTER TABLE ties RENAME TO ties_of_old")
+    refused(1)
+    execute("ALTER TABLE ties_of_old RENAME TO ties")
+    network.monotonic_s += 60
+    polled(source)
+    assert sorted(path.name for path in network.folder.iterdir()) == ["2026-01-01", "2026-01-02"]
+
+    network.now_us += DAY_US
+    execute("DROP TABLE ties")
+    refused(2)
+    network.monotonic_s += asked.RETRY_FOR_S + 1
+    with pytest.raises(Misconfigured, match="naming 'ties'"):
+        polled(source)
+
+
 def test_an_answer_that_does_not_come_is_not_waited_for(network: Network) -> None:
     """A query that hangs holds nothing up, and ends the service after an hour."""
     going_on = threading.Event()
