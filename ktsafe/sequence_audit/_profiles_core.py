@@ -26,8 +26,8 @@ class Profiles(NamedTuple):
 
 
 @kernel
-def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the compressed adjacency of n vertices and an edge list, shape (m, 2)."""
+def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the compressed adjacency of n < 2**31 vertices and an edge list, shape (m, 2)."""
     indptr = np.zeros(n + 1, dtype=np.int64)
     for e in range(edges.shape[0]):
         indptr[edges[e, 0] + 1] += 1
@@ -35,7 +35,7 @@ def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     for v in range(n):
         indptr[v + 1] += indptr[v]
     place = indptr[:-1].copy()
-    indices = np.empty(2 * edges.shape[0], dtype=np.int64)
+    indices = np.empty(2 * edges.shape[0], dtype=np.int32)
     for e in range(edges.shape[0]):
         u = edges[e, 0]
         v = edges[e, 1]
@@ -73,7 +73,7 @@ def difference(
 def profiles(
     vertices: NDArray[np.int64],
     indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
+    indices: NDArray[np.int32],
     codes: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return pointer and flat profiles of `vertices`; codes has shape (n, q)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +32,7 @@ from ktsafe.stream.files.release_figures import (
     StatisticsBudget,
     release_figures,
 )
-from ktsafe.stream.files.releases_read import Release, read_manifest, read_release
+from ktsafe.stream.files.releases_read import Manifest, Release, read_manifest, read_release
 from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.maintenance.disclosures import note, noted, withdrawal
 from ktsafe.stream.observer import Observer
@@ -190,11 +190,13 @@ class Snapshotter:
             release = _read_back(self.staging_folder(release_id), self._settings.params)
             found = self._mechanism.judge(built, release, due.snapshot)
             judged = found.figures
-            traced = trace(due.snapshot.graph, built.graph, built.origin)
-            check_utility(usefulness(traced), self._settings.min_f1)
-            files = {**files, MANIFEST: self._seal(release, found.verdict)}
+            manifest, ids = release.manifest, release.ids
             # Read back it is as large as it was before; nobody needs it any more.
             del release
+            traced = trace(due.snapshot.graph, built.graph, built.origin)
+            check_utility(usefulness(traced), self._settings.min_f1)
+            files = {**files, MANIFEST: self._seal(manifest, ids, found.verdict)}
+            del ids
         if self._settings.attack.budget_s > 0:
             with self._phase("attack", timings):
                 judged = {**judged, **self._attacked(due, built, traced)}
@@ -302,7 +304,7 @@ class Snapshotter:
             folder, built.graph, built.ids, header, settings.formats
         )
 
-    def _seal(self, release: Release, verdict: Verdict) -> str:
+    def _seal(self, judged: Manifest, ids: Sequence[str], verdict: Verdict) -> str:
         """Seal the manifest of a release that passed; return the sha256 that it has from now on.
 
         All before it are published by now, so the seal is the same when it is made again.
@@ -313,10 +315,10 @@ class Snapshotter:
             If the manifest says anything else than the one that was judged.
         """
         assert self._ledger is not None
-        folder = self.staging_folder(release.manifest.release_id)
+        folder = self.staging_folder(judged.release_id)
         past = [record.files[MANIFEST] for record in self._ledger.releases()]
-        digest = seal_manifest(folder, past, verdict, release.ids, self._settings.signer)
-        if msgspec.structs.replace(read_manifest(folder), seal=None) != release.manifest:
+        digest = seal_manifest(folder, past, verdict, ids, self._settings.signer)
+        if msgspec.structs.replace(read_manifest(folder), seal=None) != judged:
             hint = "Somebody wrote to the staging folder. Do not publish this graph."
             raise NotKTSafe("The manifest is not the one that was judged.", hint=hint)
         return digest
