@@ -125,18 +125,13 @@ def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
     """
     try:
         return decoder.decode(value)
-    except DECODE_ERRORS as error:
-        raise malformed(error) from None
-
-
-def malformed(error: Exception) -> MalformedEvent:
-    """Return what is wrong with a value that a decoder refused with one of `DECODE_ERRORS`."""
-    if isinstance(error, msgspec.ValidationError):
-        return _classified(str(error))
-    if isinstance(error, UnicodeDecodeError):
-        return MalformedEvent("not_utf8")
-    # Lone surrogates end here too: JSON text may escape them, Unicode may not hold them.
-    return MalformedEvent("malformed_json")
+    except msgspec.ValidationError as error:
+        raise _classified(str(error)) from None
+    except UnicodeDecodeError:
+        raise MalformedEvent("not_utf8") from None
+    except DECODE_ERRORS:
+        # Lone surrogates end here too: JSON text may escape them, Unicode may not hold them.
+        raise MalformedEvent("malformed_json") from None
 
 
 def _classified(message: str) -> MalformedEvent:

@@ -324,7 +324,8 @@ class Ingest:
         stopped = taken < len(records)
         bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
         clock_us = oldest_us + self._lateness_us
-        for place, change, time_us in judged.since(0, taken):
+        for place, change in judged.since(0, taken):
+            time_us = 0 if change is None else change.stamp.time_us
             if change is not None and oldest_us <= time_us <= bound_us:
                 hold(change)
                 if time_us > clock_us:
@@ -335,7 +336,7 @@ class Ingest:
             if change is not None and time_us < oldest_us:
                 letter = DeadLetter(records[place], "late", "older than the lateness bound")
             elif change is not None:
-                fate = self._weighed(partition, judged, place, limit)
+                fate = self._weighed(partition, judged, place, time_us, limit)
                 bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
                 clock_us = oldest_us + self._lateness_us
                 if fate in {_Fate.WAIT, _Fate.STOP}:
@@ -388,10 +389,14 @@ class Ingest:
         return min(limit.limit_us, clock + self._lateness_us)
 
     def _weighed(
-        self, partition: tuple[str, int], judged: _JudgedRun, place: int, limit: _Limit
+        self,
+        partition: tuple[str, int],
+        judged: _JudgedRun,
+        place: int,
+        time_us: int,
+        limit: _Limit,
     ) -> _Fate:
         """Return what becomes of an event beyond the bound; its partition's clock may go on."""
-        time_us = judged.times_us[place]
         while time_us > (bound_us := self._bound_us(partition, limit)):
             following_us = judged.times_since(place + 1, self._oldest_us(partition))
             verdict, believed_us = weigh(time_us, following_us, bound_us, at_rest=limit.at_rest)
@@ -425,29 +430,27 @@ class _JudgedRun:
         self._judge = judge
         self._records = records
         self.changes: list[Change | None] = []
-        self.times_us: list[int] = []
         self.letters: dict[int, DeadLetter] = {}
         self.dropped: dict[int, int] = {}
 
-    def since(self, start: int, end: int) -> Iterator[tuple[int, Change | None, int]]:
-        """Yield place, change and time of the records from one place to another."""
+    def since(self, start: int, end: int) -> Iterator[tuple[int, Change | None]]:
+        """Yield place and change of the records from one place to another."""
         while start < end:
             if start == len(self.changes):
                 self._judge_more()
             stop = min(end, len(self.changes))
-            places = range(start, stop)
-            yield from zip(places, self.changes[start:stop], self.times_us[start:stop], strict=True)
+            yield from enumerate(self.changes[start:stop], start)
             start = stop
 
     def times_since(self, start: int, oldest_us: int) -> Iterator[int | None]:
         """Yield the times of the records from a place on, None for those that are no events."""
-        for _, change, time_us in self.since(start, len(self._records)):
-            yield time_us if change is not None and time_us >= oldest_us else None
+        for _, change in self.since(start, len(self._records)):
+            time_us = None if change is None else change.stamp.time_us
+            yield None if time_us is None or time_us < oldest_us else time_us
 
     def _judge_more(self) -> None:
         start = len(self.changes)
         judged = self._judge.judge(self._records[start : start + JUDGED_AT_ONCE])
         self.changes += judged.changes
-        self.times_us += judged.times_us
         self.letters.update((start + place, each) for place, each in judged.letters.items())
         self.dropped.update((start + place, each) for place, each in judged.dropped.items())

@@ -39,8 +39,6 @@ class JudgedRecords(NamedTuple):
     changes:
         What each does to the graph; None: nothing. By definition it does nothing where its value
         is null, or a row of another table.
-    times_us:
-        Of each the time of its change; 0 without one.
     letters:
         By place, the records that should have been changes, and why they are none.
     dropped:
@@ -48,7 +46,6 @@ class JudgedRecords(NamedTuple):
     """
 
     changes: list[Change | None]
-    times_us: list[int]
     letters: dict[int, DeadLetter]
     dropped: dict[int, int]
 
@@ -82,12 +79,12 @@ class Judge:
 
     def judge(self, records: Sequence[Record]) -> JudgedRecords:
         """Return what records do."""
-        judged = JudgedRecords([], [], {}, {})
-        keep_change, keep_time = judged.changes.append, judged.times_us.append
+        judged = JudgedRecords([], {}, {})
+        keep = judged.changes.append
         change: Change | None
         # Every record passes here: calls are few, and the commonest events come first.
         for record, event in zip(records, self._decoded(records), strict=True):
-            change, time_us = None, 0
+            change = None
             try:
                 if isinstance(event, MalformedEvent):
                     raise event
@@ -117,8 +114,7 @@ class Judge:
             except MalformedEvent as error:
                 letter = DeadLetter(record, error.reason, error.detail)
                 judged.letters[len(judged.changes)] = letter
-            keep_change(change)
-            keep_time(time_us)
+            keep(change)
         return judged
 
     def _decoded(self, records: Sequence[Record]) -> list[Event | MalformedEvent | None]:

@@ -50,10 +50,13 @@ class Network:
         self.answers: list[Graph] = []
         self.before_write: Callable[[], None] = lambda: None
         self.after_write: Callable[[], None] = lambda: None
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            connection.execute("CREATE TABLE people (id INTEGER, gender TEXT)")
-            connection.execute("CREATE TABLE ties (a INTEGER, b INTEGER)")
+        self.execute("CREATE TABLE people (id INTEGER, gender TEXT)")
+        self.execute("CREATE TABLE ties (a INTEGER, b INTEGER)")
         self.change()
+
+    def execute(self, statement: str) -> None:
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute(statement)
 
     def change(self) -> None:
         """Let people come, and one of the last ones change."""
@@ -353,10 +356,6 @@ def test_tables_that_are_made_anew_are_waited_for(
 ) -> None:
     """A query that was answered before is asked again for five minutes, and no longer."""
 
-    def execute(statement: str) -> None:
-        with closing(sqlite3.connect(network.path)) as connection, connection:
-            connection.execute(statement)
-
     def refused(times: int) -> None:
         while caplog.text.count("naming 'ties'") < times:
             assert source.poll(0.1, 9) == []
@@ -365,15 +364,15 @@ def test_tables_that_are_made_anew_are_waited_for(
     source.open({}, {})
     polled(source)
     network.now_us += DAY_US
-    execute("ALTER TABLE ties RENAME TO ties_of_old")
+    network.execute("ALTER TABLE ties RENAME TO ties_of_old")
     refused(1)
-    execute("ALTER TABLE ties_of_old RENAME TO ties")
+    network.execute("ALTER TABLE ties_of_old RENAME TO ties")
     network.monotonic_s += 60
     polled(source)
     assert sorted(path.name for path in network.folder.iterdir()) == ["2026-01-01", "2026-01-02"]
 
     network.now_us += DAY_US
-    execute("DROP TABLE ties")
+    network.execute("DROP TABLE ties")
     refused(2)
     network.monotonic_s += asked.RETRY_FOR_S + 1
     with pytest.raises(Misconfigured, match="naming 'ties'"):
