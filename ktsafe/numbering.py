@@ -1,4 +1,4 @@
-"""Ranks of integers among the distinct ones, and what only one of two sets of keys has.
+"""Ranks of integers among the distinct ones, what only one of two sets of keys has, and ids.
 
 `np.unique`, `np.union1d` and `np.setdiff1d` hash, or sort from scratch, for up to 90 times as long
 as it takes to sort what is in order already, or nearly.
@@ -6,14 +6,16 @@ as it takes to sort what is in order already, or nearly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 TABLE_MIN = 1024
 """Room for a table of ranks, however few numbers there are."""
+AT_ONCE = 100_000
+"""Ids that are made together."""
 
 
 def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -94,3 +96,47 @@ def came_and_went(
     alone = both[is_alone]
     is_new = np.append(now, -1)[np.searchsorted(now, alone)] == alone
     return alone[is_new], alone[~is_new]
+
+
+class Ids(Sequence[str]):
+    """Numbers as ids of 16 hexadecimal digits, each made when it is asked for.
+
+    As texts they would take nine times the memory.
+
+    Parameters
+    ----------
+    numbers:
+        Integers, shape (n,), from 0 to 2**64 - 1.
+
+    Examples
+    --------
+    >>> list(Ids(np.array([10, 2**63], dtype=np.uint64)))
+    ['000000000000000a', '8000000000000000']
+    """
+
+    def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
+        self.numbers = numbers.astype(np.uint64)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return Ids(self.numbers[at]) if isinstance(at, slice) else f"{int(self.numbers[at]):016x}"
+
+    def __iter__(self) -> Iterator[str]:
+        for begin in range(0, len(self), AT_ONCE):
+            text = Ids(self.numbers[begin : begin + AT_ONCE]).text()
+            yield from (text[i : i + 16] for i in range(0, len(text), 16))
+
+    def text(self) -> str:
+        """Return all ids, one after the other."""
+        return self.numbers.astype(">u8").tobytes().hex()
+
+    def ordered(self) -> tuple[Ids, NDArray[np.int64]]:
+        """Return the ids in order, and where each of them was."""
+        order = np.argsort(self.numbers, kind="stable")
+        return Ids(self.numbers[order]), order

@@ -3,12 +3,14 @@
     row r        one edge {low[r], high[r]}: its mark, and whether it is present
 
 Rows that were loaded are in the order of their keys, so those of a vertex are neighbours, in that
-order or in that of upper ends (`EdgeRows`). Later ones are threaded:
+order or in that of upper ends (`EdgeRows`). Later ones are threaded, r being counted from the first
+of them:
 
     half 2r      the edge seen from `low`, half 2r+1 the same from `high`
     heads[v] ──▶ half ──after──▶ half ──after──▶ -1        the later halves of v, any order
 
-A freed row keeps its place, low = -1, until a new edge takes it, which is a later one.
+A freed row keeps its place, low = -1. A new edge takes it if it was a later one: a loaded row is
+where it belongs.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ class EdgeTable:
         self._after = array("i")
         self._before = array("i")
         self._free: list[int] = []
+        self._n_loaded = 0
 
     def reserve(self, vertex: int) -> None:
         """Make room for a vertex number."""
@@ -114,11 +117,12 @@ class EdgeTable:
     def remove(self, key: int, row: int) -> None:
         """Forget the register of an edge, which is in this row."""
         if not self.rows.remove(key, row):
-            self._unlink(2 * row, self.low[row])
-            self._unlink(2 * row + 1, self.high[row])
+            half = 2 * (row - self._n_loaded)
+            self._unlink(half, self.low[row])
+            self._unlink(half + 1, self.high[row])
+            self._free.append(row)
         self.low[row] = self.high[row] = -1
         self.present[row] = False
-        self._free.append(row)
 
     def around(self, vertex: int) -> Iterator[tuple[int, int]]:
         """Yield (row, other end) of every edge register of a vertex; rows may be removed."""
@@ -128,7 +132,7 @@ class EdgeTable:
         half = self._heads[vertex]
         while half >= 0:
             after = self._after[half]
-            row = half >> 1
+            row = self._n_loaded + (half >> 1)
             yield row, (self.low[row] if half & 1 else self.high[row])
             half = after
 
@@ -159,8 +163,7 @@ class EdgeTable:
         self.origin = _array("i", origin)
         self.time = _array("q", time)
         self.offset = _array("q", offset)
-        self._after = array("i", (-1,)) * (2 * len(keys))
-        self._before = array("i", (-1,)) * (2 * len(keys))
+        self._n_loaded = len(keys)
 
     def _are_later(
         self,
@@ -193,7 +196,8 @@ class EdgeTable:
         low, high = keys >> 32, keys & 0xFFFFFFFF
         _view(self.low)[rows], _view(self.high)[rows] = low, high
         self.rows.add(keys, rows)
-        self._link(np.concatenate((2 * rows, 2 * rows + 1)), np.concatenate((low, high)))
+        half = 2 * (rows - self._n_loaded)
+        self._link(np.concatenate((half, half + 1)), np.concatenate((low, high)))
         return rows
 
     def _link(self, halves: NDArray[np.int64], owners: NDArray[np.int64]) -> None:
@@ -225,12 +229,12 @@ class EdgeRows(Mapping[int, int]):
     """Rows by edge key (`ktsafe.state.keys.edge_key`), and by vertex those that were loaded."""
 
     def __init__(self) -> None:
-        self._loaded = array("q")  # keys, ascending; the row of each is its position
+        self._high = array("i")  # upper ends of those that were loaded, in the order of their keys
         self._low_starts = array("i")  # by vertex, where rows with this lower end begin
         self._by_high: array[int] | None = None  # the same rows, ascending by the upper end
         self._high_starts = array("i")  # by vertex, where those with this upper end begin in it
         self._n_around = array("i")  # by vertex, how many of them are left
-        self._gone: set[int] = set()  # rows that have another edge now, or none
+        self._gone: set[int] = set()  # loaded rows that have no edge any more
         self._later: dict[int, int] = {}
 
     def load(self, keys: NDArray[np.int64], n_vertices: int) -> None:
@@ -246,7 +250,7 @@ class EdgeRows(Mapping[int, int]):
             raise ValueError("edges do not ascend")
         n_low = np.bincount(keys >> 32, minlength=n_vertices)
         n_high = np.bincount(keys & 0xFFFFFFFF, minlength=n_vertices)
-        self._loaded = _array("q", keys)
+        self._high = _array("i", keys & 0xFFFFFFFF)
         self._low_starts = _array("i", np.concatenate(([0], n_low.cumsum())))
         self._high_starts = _array("i", np.concatenate(([0], n_high.cumsum())))
         self._n_around = _array("i", n_low + n_high)
@@ -260,8 +264,7 @@ class EdgeRows(Mapping[int, int]):
         if not self.n_loaded_around(vertex):
             return
         if self._by_high is None:  # Nobody came or went so far, as in a start.
-            upper_ends = np.frombuffer(self._loaded, dtype=np.int64).astype(np.uint32)
-            self._by_high = _array("i", _sorted_order(upper_ends))
+            self._by_high = _array("i", _sorted_order(_view(self._high).astype(np.uint32)))
         low, high = self._low_starts, self._high_starts
         upper = self._by_high[high[vertex] : high[vertex + 1]]
         for row in itertools.chain(range(low[vertex], low[vertex + 1]), upper):
@@ -291,22 +294,37 @@ class EdgeRows(Mapping[int, int]):
         """Return the rows of edges, int64, -1 for those that have none."""
         later = map(self._later.get, keys.tolist(), itertools.repeat(-1))
         rows = np.fromiter(later, dtype=np.int64, count=len(keys))
-        loaded = np.frombuffer(self._loaded, dtype=np.int64)
-        if len(loaded):
-            places = loaded.searchsorted(keys)
-            places[places == len(loaded)] = 0
-            found = (rows < 0) & (loaded[places] == keys)
-            rows[found] = [-1 if row in self._gone else row for row in places[found].tolist()]
+        asked = np.flatnonzero((rows < 0) & (keys >> 32 < len(self._low_starts) - 1))
+        if len(self._high) and len(asked):
+            places, is_there = self._find_loaded(keys[asked])
+            found = [-1 if row in self._gone else row for row in places[is_there].tolist()]
+            rows[asked[is_there]] = found
         return rows
 
+    def _find_loaded(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return where edges would stand among those that were loaded, and which are there."""
+        starts, high = _view(self._low_starts), _view(self._high)
+        low, wanted = keys >> 32, keys & 0xFFFFFFFF
+        first, stop = starts[low].astype(np.int64), starts[low + 1].astype(np.int64)
+        end = stop.copy()
+        # All are halved at once, as often as the longest one needs.
+        for _ in range(int((stop - first).max()).bit_length()):
+            middle = (first + stop) >> 1
+            is_below = (middle < stop) & (high[np.minimum(middle, len(high) - 1)] < wanted)
+            first = np.where(is_below, middle + 1, first)
+            stop = np.where(is_below, stop, middle)
+        at = np.minimum(first, len(high) - 1)
+        return at, (first < end) & (high[at] == wanted)
+
     def __len__(self) -> int:
-        return len(self._later) + len(self._loaded) - len(self._gone)
+        return len(self._later) + len(self._high) - len(self._gone)
 
     def __iter__(self) -> Iterator[int]:
         yield from self._later
-        for row, key in enumerate(self._loaded):
-            if row not in self._gone:
-                yield key
+        for low, (first, stop) in enumerate(itertools.pairwise(self._low_starts)):
+            for row in range(first, stop):
+                if row not in self._gone:
+                    yield low << 32 | self._high[row]
 
 
 def _sorted_order(values: NDArray[np.uint32]) -> NDArray[np.int64]:

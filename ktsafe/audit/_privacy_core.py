@@ -19,14 +19,6 @@ class Multisets(NamedTuple):
     frequency: NDArray[np.int32]
 
 
-class Candidates(NamedTuple):
-    """Released vertices by class and ascending degree; i-th question: `order[begin[i]:stop[i]]`."""
-
-    order: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    stop: NDArray[np.int64]
-
-
 @kernel
 def neighbour_runs(
     indptr: NDArray[np.int64],
@@ -83,8 +75,8 @@ def contains(have: Multisets, row: int, want: Multisets, v: int) -> bool:
 @kernel
 def known_candidates(
     asked: NDArray[np.int64],
-    row_of: NDArray[np.int64],
-    candidates: Candidates,
+    begin: NDArray[np.int64],
+    stop: NDArray[np.int64],
     want: Multisets,
     have: Multisets,
     attributes: WideRows,
@@ -93,18 +85,17 @@ def known_candidates(
 ) -> NDArray[np.int64]:
     """Count for each asked vertex those with its true neighbours: anywhere, and inside its PS.
 
-    `row_of` says which row of `want` is that of a vertex. The rows of `have` are in the order of
-    the candidates, so a scan reads memory in sequence. `tolerance` is (numerator of t, its
-    denominator, epsilon, number of attributes).
+    Vertices are rows of `have`, `attributes` and `sizes`, and row i of `want` is that of the i-th
+    asked one, whose candidates are rows `begin[i]` to `stop[i] - 1`: a scan reads memory in
+    sequence. `tolerance` is (numerator of t, its denominator, epsilon, number of attributes).
     """
     numerator, denominator, epsilon, q = tolerance
     counts = np.zeros((2, asked.shape[0]), dtype=np.int64)
     for i in range(asked.shape[0]):
         v = asked[i]
-        for position in range(candidates.begin[i], candidates.stop[i]):
-            if not contains(have, position, want, row_of[v]):
+        for u in range(begin[i], stop[i]):
+            if not contains(have, u, want, i):
                 continue
-            u = candidates.order[position]
             counts[0, i] += 1
             if 2 * abs(sizes[u] - sizes[v]) <= epsilon:
                 limit = scaled_limit(sizes[v], sizes[u], numerator, denominator)

@@ -11,6 +11,8 @@ All figures are private: they show which vertices are real.
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from ktsafe.audit import _privacy_core as core
 from ktsafe.audit.distributions import band_of
 from ktsafe.audit.originals import Traced
+from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
 from ktsafe.verify._attribute_distance_core import WideRows
@@ -26,7 +29,8 @@ from ktsafe.verify._stars_core import wide_rows
 
 PAIRS_MAX = 10_000_000
 """Comparisons for `k_known`; beyond it an even sample of the vertices is asked (decision 67)."""
-
+ENDS_AT_ONCE = 1_000_000
+"""Neighbours of released vertices that are compared together, if they are of several classes."""
 
 ROWS_MAX = 50
 """Rows of the table of classes that inserted vertices protect."""
@@ -188,7 +192,6 @@ def _known(
     stride = int(max(released.degrees.max(initial=0), true.degrees.max(initial=0))) + 1
     key = tuples * stride + released.degrees
     order = np.argsort(key, kind="stable")
-    have = core.Multisets(*core.neighbour_runs(released.indptr, released.indices, tuples, order))
     first = tuples[real] * stride
     begin = np.searchsorted(key[order], first + true.degrees)
     stop = np.searchsorted(key[order], first + stride)
@@ -197,25 +200,60 @@ def _known(
     if pairs > pairs_max:
         by_location = np.argsort(begin, kind="stable")
         asked = np.sort(by_location[:: -(-pairs // pairs_max)])
-    want = core.Multisets(*core.neighbour_runs(true.indptr, true.indices, tuples[real], asked))
-    row = np.full(len(traced.behind), -1, dtype=np.int64)
-    row[real[asked]] = np.arange(len(asked))
+    begin, stop = begin[asked], stop[asked]
 
     codes = released.codes[:, :-1]
     offsets = np.cumsum([0, *(len(texts) for texts in released.categories[:-1])])[:-1]
     columns = np.ascontiguousarray(codes + offsets.astype(np.int32))
-    rows = WideRows(*wide_rows(np.arange(len(codes)), released.indptr, released.indices, columns))
-    counts = core.known_candidates(
-        real[asked],
-        row,
-        core.Candidates(order, begin[asked], stop[asked]),
-        want,
-        have,
-        rows,
-        released.degrees + 1,
-        (params.t.numerator, params.t.denominator, params.epsilon, codes.shape[1]),
-    )
+    tolerance = (params.t.numerator, params.t.denominator, params.epsilon, codes.shape[1])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    counts = np.zeros((2, len(asked)), dtype=np.int64)
+    for low, high in _runs_of_classes(tuples[order], released.degrees[order]):
+        # All that is compared is of one class; who has no candidates is asked nowhere.
+        vertices, here = order[low:high], np.flatnonzero((begin >= low) & (stop <= high))
+        here = here[begin[here] < stop[here]]
+        indptr, neighbours = _neighbours(released, vertices)
+        counts[:, here] = core.known_candidates(
+            place[real[asked[here]]] - low,
+            begin[here] - low,
+            stop[here] - low,
+            _runs(true, tuples[real], asked[here]),
+            _runs(released, tuples, vertices),
+            WideRows(*wide_rows(vertices, indptr, neighbours, columns)),
+            released.degrees[vertices] + 1,
+            tolerance,
+        )
     return asked, counts
+
+
+def _runs(
+    graph: AttributedGraph, tuples: NDArray[np.int64], vertices: NDArray[np.int64]
+) -> core.Multisets:
+    """Return the multiset of tuples among the neighbours of each of some vertices."""
+    return core.Multisets(*core.neighbour_runs(graph.indptr, graph.indices, tuples, vertices))
+
+
+def _runs_of_classes(
+    classes: NDArray[np.int64], degrees: NDArray[np.int64]
+) -> Iterator[tuple[int, int]]:
+    """Yield where runs of whole classes begin and end, each with about `ENDS_AT_ONCE` neighbours.
+
+    Classes ascend.
+    """
+    starts = np.flatnonzero(np.diff(classes, prepend=-1))
+    ends = (np.cumsum(degrees) - degrees)[starts] // ENDS_AT_ONCE
+    cuts = starts[np.flatnonzero(np.diff(ends, prepend=-1))].tolist()
+    yield from itertools.pairwise([*cuts, len(classes)])
+
+
+def _neighbours(
+    graph: AttributedGraph, vertices: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where the neighbours of each of some vertices begin in an array, and the array."""
+    indptr = np.concatenate(([0], np.cumsum(graph.degrees[vertices])))
+    shift = np.repeat(graph.indptr[vertices] - indptr[:-1], graph.degrees[vertices])
+    return indptr, graph.indices[np.arange(indptr[-1]) + shift]
 
 
 def _of_counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:

@@ -134,8 +134,9 @@ def exchanged(
     part_of = parts_of(classes, inserted)
     parts = [np.flatnonzero(part_of == i) for i in range(int(part_of.max()) + 1)]
     # An edge that leaves a slot is followed by another one of the same part.
-    part_at = np.append(np.full(n_fixed, -1), part_of)[edge]
+    part_at = np.append(np.full(n_fixed, -1, dtype=part_of.dtype), part_of)[edge]
     slots = [np.flatnonzero(part_at == i) for i in range(len(parts))]
+    del edge, part_at
     ends = inserted.copy()
     trials = min(TRIALS[effort] * len(inserted), TRIALS_MAX[effort])
     rounds = max(ROUNDS_MIN, ROUNDS[effort] * len(inserted) // (len(inserted) + len(others)))
@@ -156,7 +157,7 @@ def exchanged(
     return ends
 
 
-def parts_of(classes: NDArray[np.int32], edges: NDArray[np.int32]) -> NDArray[np.int64]:
+def parts_of(classes: NDArray[np.int32], edges: NDArray[np.int32]) -> NDArray[np.int8]:
     """Return the part of each edge: they are about equally large, and no pair of classes in two."""
     ends = np.sort(classes[edges], axis=1).astype(np.int64)
     _, pair_of, sizes = np.unique(
@@ -168,7 +169,7 @@ def parts_of(classes: NDArray[np.int32], edges: NDArray[np.int32]) -> NDArray[np
     for pair in np.argsort(-sizes, kind="stable"):
         part_of[pair] = load.argmin()
         load[part_of[pair]] += sizes[pair]
-    of_edge: NDArray[np.int64] = part_of[pair_of.reshape(-1)]
+    of_edge: NDArray[np.int8] = part_of.astype(np.int8)[pair_of.reshape(-1)]
     return of_edge
 
 
@@ -216,7 +217,8 @@ def _by_vertex(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return where the edges of each vertex begin, their other ends, and their numbers."""
     source = edges.T.reshape(-1)
-    order = np.argsort(source, kind="stable")
     first = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=n))))
+    order = np.argsort(source, kind="stable")
+    del source
     far = edges[:, ::-1].T.reshape(-1)[order]
-    return first, far.astype(np.int32), (order % len(edges)).astype(np.int32)
+    return first, far, np.remainder(order, max(len(edges), 1), out=order).astype(np.int32)

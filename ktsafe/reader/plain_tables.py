@@ -15,6 +15,8 @@ _NO_OCTET: Final = 256
 _OCTET: Final = np.full(2**16, _NO_OCTET, dtype=np.uint16)
 """What two letters stand for, by the number that they are in memory."""
 _OCTET[np.frombuffer(bytes(range(256)).hex().encode(), dtype=np.uint16)] = np.arange(256)
+LINES_AT_ONCE: Final = 100_000
+"""Lines that are taken apart together: all at once would take several times the file."""
 FIELD_MAX: Final = 131_072
 """Bytes of a field that a CSV reader takes."""
 _QUOTED: Final = frozenset(',"\r\n')
@@ -47,19 +49,24 @@ def plain_columns(data: bytes, header: Sequence[str]) -> list[list[str]] | None:
         return None
     if np.diff(ends, prepend=-1).max(initial=0) > FIELD_MAX:
         return None
-    try:
-        fields = data[len(first) :].decode().replace("\n", ",").split(",")
-    except UnicodeDecodeError:
-        return None
-    columns = [fields[column:-1:width] for column in range(width)]
+    columns: list[list[str]] = [[] for _ in header]
     # Values come again and again; ids, in the first column, do not.
-    return [columns[0], *map(_once_each, columns[1:])]
-
-
-def _once_each(texts: list[str]) -> list[str]:
-    """Return the same texts, of which equal ones are one object."""
-    known: dict[str, str] = {}
-    return [known.setdefault(text, text) for text in texts]
+    known: list[dict[str, str]] = [{} for _ in header]
+    stops = [*ends[width * LINES_AT_ONCE - 1 :: width * LINES_AT_ONCE].tolist(), len(letters) - 1]
+    begin = len(first)
+    for stop in stops:
+        try:
+            fields = data[begin : len(first) + stop].decode().replace("\n", ",").split(",")
+        except UnicodeDecodeError:
+            return None
+        begin = len(first) + stop + 1
+        if len(fields) < width:
+            break  # All lines were taken apart before.
+        columns[0] += fields[::width]
+        for column in range(1, width):
+            texts = fields[column::width]
+            columns[column] += map(known[column].setdefault, texts, texts)
+    return columns
 
 
 def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
@@ -89,19 +96,24 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
         return None
     order = np.argsort(known)
     ranked = known[order]
-    first = _first_of_runs(lines[:, :ID_DIGITS])
-    found = []
-    for letters in (lines[first, :ID_DIGITS], lines[:, ID_DIGITS + 1 : -1]):
-        numbers = _hexadecimal(letters)
-        if numbers is None:
-            return None
-        place = _places(ranked, numbers)
-        if (ranked[place] != numbers).any():
-            return None
-        found.append(order[place])
+    bits = min(len(ranked).bit_length() + 1, 24)
+    begins = _begins(ranked, bits)
     edges = np.empty((len(lines), 2), dtype=np.int64)
-    edges[:, 0] = np.repeat(found[0], np.diff(first, append=len(lines)))
-    edges[:, 1] = found[1]
+    for begin in range(0, len(lines), LINES_AT_ONCE):
+        here = slice(begin, begin + LINES_AT_ONCE)
+        some = lines[here]
+        first = _first_of_runs(some[:, :ID_DIGITS])
+        found = []
+        for letters in (some[first, :ID_DIGITS], some[:, ID_DIGITS + 1 : -1]):
+            numbers = _hexadecimal(letters)
+            if numbers is None:
+                return None
+            place = _places(ranked, numbers, begins, np.uint64(64 - bits))
+            if (ranked[place] != numbers).any():
+                return None
+            found.append(order[place])
+        edges[here, 0] = np.repeat(found[0], np.diff(first, append=len(some)))
+        edges[here, 1] = found[1]
     return edges
 
 
@@ -114,16 +126,28 @@ def _first_of_runs(letters: NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.flatnonzero(is_first)
 
 
-def _places(ranked: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> NDArray[np.int32]:
+def _begins(ranked: NDArray[np.uint64], bits: int) -> NDArray[np.int32]:
+    """Return where ascending numbers with so many first bits begin, for all that these may be."""
+    begins = np.empty(1 << bits, dtype=np.int32)
+    for begin in range(0, len(begins), LINES_AT_ONCE):
+        firsts = np.arange(begin, min(begin + LINES_AT_ONCE, len(begins)), dtype=np.uint64)
+        place = np.searchsorted(ranked, firsts << np.uint64(64 - bits))
+        begins[begin : begin + len(firsts)] = np.minimum(place, len(ranked) - 1)
+    return begins
+
+
+def _places(
+    ranked: NDArray[np.uint64],
+    numbers: NDArray[np.uint64],
+    begins: NDArray[np.int32],
+    shift: np.uint64,
+) -> NDArray[np.int32]:
     """Return the place of each number among ascending ones; some other place where it is not.
 
     Looked for where numbers with its first bits begin, and one further: ids are drawn evenly, so
     most are found. A search by halves takes five times as long, and is left for the others.
     """
-    bits = min(len(ranked).bit_length() + 1, 24)
-    shift, last = np.uint64(64 - bits), len(ranked) - 1
-    firsts = np.arange(1 << bits, dtype=np.uint64) << shift
-    begins = np.minimum(np.searchsorted(ranked, firsts), last).astype(np.int32)
+    last = len(ranked) - 1
     place = begins[(numbers >> shift).view(np.int64)]
     missed = np.flatnonzero(ranked[place] != numbers)
     place[missed] = np.minimum(place[missed] + 1, last)

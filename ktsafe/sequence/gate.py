@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence.memory.column_table import LOOKED_UP, NOBODY, edge_ends
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import SequenceSpec
 
-LOOKED_UP = 8
-"""Of so many places one, and less, has its edges looked up; of more, all edges are gone through."""
 CELLS_MAX = 2**22
 """Counts that are compared at once."""
 
@@ -122,12 +120,13 @@ def visible_changes(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     places, n_classes = state.places, len(state.codes.classes)
     width = 2 * n_classes
     keys = []
-    for edges, offset in ((state.current.gained, 0), (state.current.lost, n_classes)):
-        pairs = edges.array()
-        for place, other in (pairs.T, pairs.T[::-1]):
+    gained = state.edges.pairs(state.current.gained.array())
+    lost = edge_ends(state.current.lost.array())
+    for pairs, offset in ((gained, 0), (lost, n_classes)):
+        for ends in (pairs, pairs[:, ::-1]):
             # What only newcomers see changed for nobody.
-            was_there = places.born[place] < state.current.number
-            keys.append((place * width + offset + places.cls[other])[was_there])
+            place, other = ends[places.born[ends[:, 0]] < state.current.number].T
+            keys.append(place * width + offset + places.cls[other])
     ordered = np.sort(np.concatenate(keys))
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     cells = np.column_stack(np.divmod(ordered[starts], width))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence import gate
-from ktsafe.sequence.memory.column_table import NOBODY, ascending, distinct
+from ktsafe.sequence.memory.column_table import NOBODY, ascending, distinct, edge_ends
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
@@ -96,7 +96,8 @@ def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> 
     # Step 4: the gate.
     policy.check(state, context.spec, state.current.touched)
     gate.check_cover(state)
-    gained, lost = state.current.gained.array(), state.current.lost.array()
+    gained = state.edges.pairs(state.current.gained.array())
+    lost = edge_ends(state.current.lost.array())
     # Edges between two vertices that appeared with them are births, no gains.
     gained = gained[(gained < first_born).any(axis=1)]
     ids = state.places.published.copy()

@@ -7,14 +7,16 @@ inserted one, ties counting half. 0.5 tells nothing; 0 and 1 tell all.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence_audit._profiles_core import difference
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
-from ktsafe.sequence_audit.profiles import among
+from ktsafe.sequence_audit.profiles import among, runs
+
+Whole = TypeVar("Whole", bound=np.signedinteger[Any])
 
 GONE_MAX = 100
 """After so many releases without it a tie is forgotten: it counts as new if it comes back."""
@@ -53,18 +55,23 @@ class EdgeAges(CopyOnExtend):
             `age_auc` of this release and `survival_auc` over all releases so far, None where
             there is nothing to compare.
         """
-        gained, lost = difference(keys, self._keys)
+        gained, lost = difference(keys, self._keys) if len(self._keys) else (keys, keys[:0])
         if self._is_true is not None:
             cells = 2 * self._is_true + ~among(self._keys, lost)
             self._survival = self._survival + np.bincount(cells, minlength=4).reshape(2, 2)
-        new = gained[~among(gained, self._ever)]
-        place = np.searchsorted(self._ever, new)
-        ever = np.insert(self._ever, place, new)
-        ages, last = np.insert(self._ages, place, 0), np.insert(self._last, place, -1)
+        new = gained[~among(gained, self._ever)] if len(self._ever) else gained
+        is_new = np.zeros(len(self._ever) + len(new), dtype=np.bool_)
+        for here in runs(len(new)):
+            place = np.searchsorted(self._ever, new[here])
+            is_new[place + np.arange(here.start, here.start + len(place))] = True
+        # Whatever is shown was shown once: as many are the same ones.
+        ever = _mixed(is_new, new, self._ever) if len(is_new) > len(keys) else keys
+        ages, last = _mixed(is_new, 0, self._ages), _mixed(is_new, -1, self._last)
         # Keys and what was ever shown both ascend, so a flag for each says which are shown now.
         is_now = last == self._release - 1
         is_now[np.searchsorted(ever, lost)] = False
-        is_now[np.searchsorted(ever, gained)] = True
+        for here in runs(len(gained)):
+            is_now[np.searchsorted(ever, gained[here])] = True
         ages[is_now] += 1
         last[is_now] = self._release
         shown = ages[is_now]
@@ -78,6 +85,15 @@ class EdgeAges(CopyOnExtend):
             "age_auc": None if is_true is None else _auc(shown[is_true], shown[~is_true]),
             "survival_auc": _survival_auc(self._survival),
         }
+
+
+def _mixed(
+    is_new: NDArray[np.bool_], new: NDArray[Whole] | int, old: NDArray[Whole]
+) -> NDArray[Whole]:
+    """Return what is new and what is old, each in its order, in the places where they belong."""
+    mixed = np.empty(len(is_new), dtype=old.dtype)
+    mixed[is_new], mixed[~is_new] = new, old
+    return mixed
 
 
 def _auc(positive: NDArray[np.int32], negative: NDArray[np.int32]) -> float | None:

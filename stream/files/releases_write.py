@@ -38,6 +38,7 @@ from ktsafe.connectors.bundles import sync_folder
 from ktsafe.graph import edge_keys
 from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.noisy_tables import NoisyTable
+from ktsafe.numbering import Ids
 from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, column_rows
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
@@ -158,19 +159,7 @@ def random_ids(n: int, *, seed: int | None = None) -> list[str]:
         drawn = np.concatenate((drawn, more))
         _, first = np.unique(drawn, return_index=True)
         drawn = drawn[np.sort(first)]
-    return ids_of(drawn)
-
-
-def ids_of(numbers: NDArray[np.integer[Any]]) -> list[str]:
-    """Return numbers as ids of 16 hexadecimal digits.
-
-    Examples
-    --------
-    >>> ids_of(np.array([10, 2**63], dtype=np.uint64))
-    ['000000000000000a', '8000000000000000']
-    """
-    text = numbers.astype(">u8").tobytes().hex()
-    return [text[i : i + 16] for i in range(0, len(text), 16)]
+    return list(Ids(drawn))
 
 
 def numbers_of(ids: Sequence[str]) -> NDArray[np.uint64]:
@@ -181,6 +170,8 @@ def numbers_of(ids: Sequence[str]) -> NDArray[np.uint64]:
     >>> numbers_of(["000000000000000a", "8000000000000000"]).tolist() == [10, 2**63]
     True
     """
+    if isinstance(ids, Ids):
+        return ids.numbers
     return np.frombuffer(bytes.fromhex("".join(ids)), dtype=">u8").astype(np.uint64)
 
 
@@ -220,7 +211,8 @@ def write_release(
     if "parquet" in formats:
         for name, table in ((VERTICES_PARQUET, VERTICES), (EDGES_PARQUET, EDGES)):
             header_row, columns = tables[table]
-            texts = [[words[i] for i in numbers.tolist()] for words, numbers in columns]
+            listed = [(list(words), numbers.tolist()) for words, numbers in columns]
+            texts = [[words[i] for i in numbers] for words, numbers in listed]
             rows = zip(*texts, strict=True)
             hashes[name] = write_synced(folder / name, [table_bytes(header_row, rows)])
     if header.epsilon_micro:
@@ -334,8 +326,8 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
 
 def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
     """Return texts quoted and ended, a row of letters each, and which letters are theirs."""
-    plain = "".join(texts)
-    lengths_of = {*map(len, texts)}
+    plain = texts.text() if isinstance(texts, Ids) else "".join(texts)
+    lengths_of = {16} if isinstance(texts, Ids) else {*map(len, texts)}
     if plain.isascii() and len(lengths_of) == 1 and not any(mark in plain for mark in _QUOTED):
         # As ids are.
         letters = np.frombuffer(plain.encode(), dtype=np.uint8).reshape(len(texts), -1)
@@ -367,21 +359,23 @@ _Table = tuple[tuple[str, ...], list[Column]]
 """Names of columns, and the columns in the order in which rows are published."""
 
 
-def _vertices(graph: AttributedGraph, names: list[str], order: NDArray[np.int64]) -> _Table:
+def _vertices(graph: AttributedGraph, names: Sequence[str], order: NDArray[np.int64]) -> _Table:
     columns: list[Column] = [(names, np.arange(len(names)))]
     columns += [(texts, graph.codes[order, j]) for j, texts in enumerate(graph.categories)]
     return ("id", *graph.schema.attributes), columns
 
 
-def _edges(graph: AttributedGraph, names: list[str], order: NDArray[np.int64]) -> _Table:
+def _edges(graph: AttributedGraph, names: Sequence[str], order: NDArray[np.int64]) -> _Table:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     keys = np.sort(edge_keys(rank[graph.edges]))
     return ("source", "target"), [(names, keys >> 32), (names, keys & 0xFFFFFFFF)]
 
 
-def _ordered(ids: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+def _ordered(ids: Sequence[str]) -> tuple[Sequence[str], NDArray[np.int64]]:
     """Return ids in their order, and where each of them was."""
+    if isinstance(ids, Ids):
+        return ids.ordered()
     order = sorted(range(len(ids)), key=ids.__getitem__)
     return [ids[v] for v in order], np.array(order, dtype=np.int64)
 

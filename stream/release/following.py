@@ -58,7 +58,7 @@ class Following:
         """
         now = view_of(truth, keys, released)
         recent, found = follow(self._recent, self._before, now)
-        self._next = recent, now
+        self._next = recent, now.bare()
         return found.to_mapping()
 
     def pages(self) -> Iterator[tuple[str, bytes]]:
@@ -77,8 +77,7 @@ class Following:
     def end_build(self, *, staged: bool) -> None:
         """Keep what was counted last if the release is staged."""
         if staged and self._next is not None:
-            self._recent, now = self._next
-            self._before = now.bare()
+            self._recent, self._before = self._next
         self._next = None
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
@@ -27,6 +29,7 @@ from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.generalization.named_values import Named, named_values
 from ktsafe.noisy_tables import TrueChanges
+from ktsafe.numbering import Ids
 from ktsafe.sequence import (
     Changes,
     Released,
@@ -46,7 +49,7 @@ from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
-from ktsafe.stream.files.releases_write import Guarantee, Planned, ids_of
+from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
@@ -182,13 +185,13 @@ class LinkedReleases:
             self._following.prepare(self._engine)
             with self._workers.open() as (executor, work):
                 step = self._engine.advance(changes, rng, executor)
-            vacated = ids_of(np.sort(step.vacated))
+            vacated = list(Ids(np.sort(step.vacated)))
         released = self._engine.released()
         figures = self._engine.figures().to_mapping()
         freshness = self._following.follow(snapshot.graph, snapshot.lives, released)
         return Built(
             released.graph,
-            ids_of(released.ids),
+            Ids(released.ids),
             _positions(released.keys, snapshot),
             released.shift,
             pages=self._pages(),
@@ -222,7 +225,7 @@ class LinkedReleases:
         declared = Declared(**built.figures["declared"])
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
-            audited(release, _owners(built, snapshot), shift, built.figures[VACATED]),
+            _case(built, release, snapshot, shift),
             true_graph(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
@@ -396,10 +399,17 @@ class LinkedReleases:
         }
 
 
-def _owners(built: Built, snapshot: GraphSnapshot) -> dict[str, int | None]:
-    """Return the life behind each id of a release, None without one."""
-    behind = zip(built.ids, built.origin.tolist(), strict=True)
-    return {name: int(snapshot.lives[v]) if v >= 0 else None for name, v in behind}
+def _case(
+    built: Built, release: Release, snapshot: GraphSnapshot, shift: NDArray[np.int64] | None
+) -> AuditedRelease:
+    """Return a release that was read back as the auditor takes it, owners being lives."""
+    lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
+    behind = [life if life >= 0 else None for life in lives.tolist()]
+    vacated = built.figures[VACATED]
+    if len(behind) == len(release.ids) and all(map(operator.eq, release.ids, built.ids)):
+        # As it was written, in order: nobody has to be looked up.
+        return dataclasses.replace(audited(release, None, shift, vacated), owners=behind)
+    return audited(release, dict(zip(built.ids, behind, strict=True)), shift, vacated)
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:

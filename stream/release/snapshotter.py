@@ -188,6 +188,7 @@ class Snapshotter:
             files = self._write(due, built, release_id, budget)
         with self._phase("verify", timings):
             release = _read_back(self.staging_folder(release_id), self._settings.params)
+            trim()
             found = self._mechanism.judge(built, release, due.snapshot)
             judged = found.figures
             manifest, ids = release.manifest, release.ids

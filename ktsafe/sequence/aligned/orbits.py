@@ -60,8 +60,8 @@ def show_what_is_half_true(context: StepContext) -> None:
     true = np.bincount(number[is_true], minlength=len(keys))
     shown = np.bincount(number[: len(edges)], minlength=len(keys)) > 0
     worth = 2 * true >= _sizes(state, keys)
-    for change, which in ((hide, shown & ~worth), (show, worth & ~shown)):
-        change(state, orbits_of(state, ends[first[which]]))
+    hide(state, state.edges.rows_of(orbits_of(state, ends[first[shown & ~worth]])))
+    show(state, orbits_of(state, ends[first[worth & ~shown]]))
     state.count("orbits_dropped", int(np.count_nonzero(shown & ~worth)))
     state.count("orbits_shown", int(np.count_nonzero(worth & ~shown)))
 

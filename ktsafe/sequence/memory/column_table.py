@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.graph import edge_keys
+
 ROWS_PER_PAGE = 1024
 SPARE_ROWS = 1024
 """A table is packed where its free rows outnumber the others by more than this."""
@@ -23,13 +25,18 @@ NOBODY = NEVER = FREE
 """A free row must read as nobody's and as never."""
 
 SHARE = 20
-"""Pairs are sorted anew once this part of a table's rows came since they were."""
-
-_LOW = 2**32 - 1
+"""Ends of pairs are sorted anew once this part of a table's rows came or went since they were."""
+LOOKED_UP = 8
+"""Of so many numbers one or less has its pairs looked up; of more, all pairs are gone through."""
+ROWS_AT_ONCE = 1_000_000
+"""Of a large table, rows that are looked at together: all at once would take much room."""
 
 T = TypeVar("T")
+Whole = TypeVar("Whole", bound=np.signedinteger[Any])
 
 Numbers = NDArray[np.int64]
+Integers = NDArray[np.signedinteger[Any]]
+Ends = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 class ColumnTable:
@@ -184,17 +191,18 @@ class PairTable(ColumnTable):
     All numbers are below 2**31 - 1 and kept as int32. `pairs` gives int64: of two numbers a key is
     made, which would overflow without a word. Other columns are only compared.
 
-    Which rows hold which numbers is looked up in one array of all pairs, in both directions, and a
-    small one of those that came since it was sorted. Both may name pairs that are gone, since a row
-    says itself which pair it holds.
+    Which rows hold a number is looked up in one array of all ends, and a small one of those that
+    came since it was sorted. Both may name rows that hold others by now, since a row says itself
+    which pair it holds. They are made when somebody asks, and last for a release.
     """
 
     kept_as = np.int32
 
     def __init__(self) -> None:
         super().__init__()
-        self._sorted: tuple[Numbers, NDArray[np.int32]] | None = None
+        self._ends: Ends | None = None
         self._since: list[Numbers] = []
+        self._n_changes = 0
 
     def copy(self) -> Self:
         """Return a table that holds the same and changes by itself."""
@@ -206,44 +214,60 @@ class PairTable(ColumnTable):
         """Write new rows: see `ColumnTable.add`."""
         rows = super().add(count, **values)
         self._since.append(rows)
-        if sum(map(len, self._since)) * SHARE > self.n:
-            self._sorted, self._since = None, []
+        self._note_changes(count)
         return rows
+
+    def free(self, rows: Numbers) -> None:
+        """Give rows back: see `ColumnTable.free`."""
+        super().free(rows)
+        self._note_changes(len(rows))
 
     def pack(self) -> None:
         """Drop free rows where most are free: those in use move together, in their order.
 
         Whoever knows a row by its number must not need it any more.
         """
+        self._forget_ends()
         used = self.used()
         if self.n <= 2 * len(used) + SPARE_ROWS:
             return
         self._rows, self._is_shared, self._free = self._rows[:, used], False, None
-        self._sorted, self._since = None, []
         self.n = len(used)
         for name in self.columns:
             self._stamps[name] += 1
         self._expose()
 
-    def pairs(self, rows: Numbers) -> Numbers:
+    def pairs(self, rows: Integers) -> Numbers:
         """Return the two numbers of each of the given rows, int64, shape (x, 2)."""
-        ends = np.empty((len(rows), 2), dtype=np.int64)
+        return self._both(rows, np.empty((len(rows), 2), dtype=np.int64))
+
+    def ends(self, rows: Integers) -> NDArray[np.int32]:
+        """Return what `pairs` does, as it is kept: no keys may be made of it."""
+        return self._both(rows, np.empty((len(rows), 2), dtype=np.int32))
+
+    def _both(self, rows: Integers, out: NDArray[Whole]) -> NDArray[Whole]:
         for side in (0, 1):
-            ends[:, side] = self._rows[side, rows]
-        return ends
+            out[:, side] = self._rows[side, rows]
+        return out
 
     def rows_of(self, pairs: Numbers) -> Numbers:
         """Return the row of each pair of numbers, shape (x, 2); -1 without one."""
-        found = np.full(len(pairs), FREE)
-        is_pair = (pairs >= 0).all(axis=1)
-        wanted = np.where(is_pair, pairs[:, 0] << 32 | pairs[:, 1], FREE)
-        for keys, rows in self._indexes():
-            at = positions(keys, wanted)
-            is_there = keys[at] == wanted
-            of_pair = rows[at[is_there]].astype(np.int64)
-            is_there[is_there] = is_right = self._hold(of_pair, pairs[is_there])
-            found[is_there] = of_pair[is_right]
-        return found
+        wanted = np.where((pairs >= 0).all(axis=1), edge_keys(pairs), FREE)
+        order = np.argsort(wanted)
+        wanted = wanted[order]
+        found = np.full(len(wanted), FREE)
+        first = int(np.searchsorted(wanted, 0))
+        for start in range(0, self.n if first < len(wanted) else 0, ROWS_AT_ONCE):
+            rows = self._rows[:2, start : min(start + ROWS_AT_ONCE, self.n)]
+            keys = edge_keys(rows.T)
+            at = np.searchsorted(wanted, keys)
+            np.minimum(at, len(wanted) - 1, out=at)
+            there = np.flatnonzero((wanted[at] == keys) & (rows[0] != FREE))
+            found[at[there]] = start + there
+        # A pair that is asked for twice was found where it stands first.
+        out = np.empty_like(found)
+        out[order] = found[np.searchsorted(wanted, wanted)]
+        return out
 
     def around(self, numbers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Return each pair of the given numbers: the number's position, the other, the row.
@@ -251,48 +275,63 @@ class PairTable(ColumnTable):
         By position, then by the other number.
         """
         found = []
-        for keys, rows in self._indexes():
-            first, last = (positions(keys, (numbers + more) << 32) for more in (0, 1))
+        for ends, rows in self._indexes() if len(numbers) else ():
+            first, last = (positions(ends, (numbers + more).astype(np.int32)) for more in (0, 1))
             lengths = last - first
             position = np.repeat(np.arange(len(numbers)), lengths)
             at = np.arange(len(position)) + (first - np.cumsum(lengths) + lengths)[position]
-            other, of_pair = keys[at] & _LOW, rows[at].astype(np.int64)
-            is_there = self._hold(of_pair, np.column_stack((numbers[position], other)))
-            found.append((position[is_there], other[is_there], of_pair[is_there]))
-        if len(found) == 1:
-            return found[0]
-        position, other, row = map(np.concatenate, zip(*found, strict=True))
-        # A row that was given back and taken again for the same pair is found twice.
-        order = np.lexsort((other, position))
+            of_pair = rows[at].astype(np.int64)
+            number, pair = numbers[position], self.pairs(of_pair)
+            is_there = (pair == number[:, np.newaxis]).any(axis=1)
+            other = pair.sum(axis=1) - number
+            found.append(np.stack((position, other, of_pair))[:, is_there])
+        position, other, row = np.concatenate((np.zeros((3, 0), dtype=np.int64), *found), axis=1)
+        # A row that was given back and taken again for the same number is found twice.
+        order = np.lexsort((row, other, position))
         is_again = np.diff(np.stack((row, position))[:, order], prepend=FREE) == 0
         order = order[~is_again.all(axis=0)]
         return position[order], other[order], row[order]
 
-    def _hold(self, rows: Numbers, pairs: Numbers) -> NDArray[np.bool_]:
-        """Return which rows hold these pairs, in either direction."""
-        is_there: NDArray[np.bool_] = (self.pairs(rows) == ascending(pairs)).all(axis=1)
-        return is_there
+    def rows_around(self, numbers: Numbers) -> Numbers:
+        """Return the rows of all pairs of the given numbers, each once, ascending."""
+        n_numbers = 1 + int(self._rows[1, : self.n].max(initial=FREE))
+        if len(numbers) * LOOKED_UP < n_numbers:
+            return distinct(self.around(numbers)[2])
+        is_asked = np.zeros(n_numbers + 1, dtype=np.bool_)
+        is_asked[numbers[numbers < n_numbers]] = True
+        found = [np.zeros(0, dtype=np.int64)]
+        for start in range(0, self.n, ROWS_AT_ONCE):
+            # The last flag is that of a free row.
+            first, second = self._rows[:2, start : min(start + ROWS_AT_ONCE, self.n)]
+            found.append(start + np.flatnonzero(is_asked[first] | is_asked[second]))
+        return np.concatenate(found)
 
-    def _indexes(self) -> list[tuple[Numbers, NDArray[np.int32]]]:
-        """Return sorted pairs and their rows: of most rows, and of those that came since."""
-        if self._sorted is None:
-            self._sorted = self._in_order(self.used())
+    def _indexes(self) -> list[Ends]:
+        """Return the ends of pairs and their rows: of most rows, and of those that came since."""
+        if self._ends is None:
+            self._ends = self._in_order(self.used())
         if not self._since:
-            return [self._sorted]
+            return [self._ends]
         since = distinct(np.concatenate(self._since))
-        return [self._sorted, self._in_order(since[self._rows[0, since] != FREE])]
+        return [self._ends, self._in_order(since[self._rows[0, since] != FREE])]
+
+    def _in_order(self, rows: Numbers) -> Ends:
+        """Return both ends of the pairs in rows, ascending, and of which row each is."""
+        ends = self._rows[:2, rows].reshape(-1)
+        order = np.argsort(ends)
+        ends = ends[order]
+        return ends, rows.astype(np.int32)[np.remainder(order, max(len(rows), 1), out=order)]
+
+    def _note_changes(self, count: int) -> None:
+        self._n_changes += count
+        if self._n_changes * SHARE > self.n:
+            self._forget_ends()
+
+    def _forget_ends(self) -> None:
+        self._ends, self._since, self._n_changes = None, [], 0
 
     def _expose(self, first: int = 2) -> None:
         super()._expose(first)
-
-    def _in_order(self, rows: Numbers) -> tuple[Numbers, NDArray[np.int32]]:
-        """Return the pairs of rows, in both directions and order, as numbers; and their rows."""
-        first, second = self.pairs(rows).T
-        keys = np.concatenate((first << 32 | second, second << 32 | first))
-        order = np.argsort(keys)
-        # What is greater than all keys stands at the end.
-        keys = np.append(keys[order], np.iinfo(np.int64).max)
-        return keys, np.append(np.tile(rows.astype(np.int32), 2)[order], np.int32(FREE))
 
 
 # Sets of numbers as arrays. They are sorted: numpy hashes, which takes ten times as long.
@@ -305,7 +344,7 @@ def among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bo
     return found
 
 
-def positions(ordered: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+def positions(ordered: Integers, values: Integers) -> NDArray[np.int64]:
     """Return where each value would stand among ascending ones, before its equals.
 
     Looked up in their order: at random, most of the time goes into fetching memory.
@@ -316,7 +355,7 @@ def positions(ordered: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[
     return found
 
 
-def ascending(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+def ascending(pairs: NDArray[Whole]) -> NDArray[Whole]:
     """Return pairs, shape (x, 2), with the smaller number first, in a sixth of `np.sort`'s time."""
     first, second = pairs[:, 0], pairs[:, 1]
     return np.column_stack((np.minimum(first, second), np.maximum(first, second)))
@@ -327,3 +366,8 @@ def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     ordered = np.sort(values, axis=None)
     once: NDArray[np.int64] = ordered[np.diff(ordered, prepend=-1) != 0]
     return once
+
+
+def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ends of edges that `edge_keys` gave numbers, shape (m, 2)."""
+    return np.column_stack((keys >> 32, keys & 0xFFFFFFFF))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph, edge_keys
-from ktsafe.sequence.memory.column_table import ascending
+from ktsafe.sequence.memory.column_table import Integers, ascending, edge_ends
 
 Values = tuple[str, ...]
 """The category texts of one person: quasi-identifiers, then the sensitive value."""
@@ -38,7 +38,7 @@ class Changes:
     joined_values, changed_values:
         For each of those keys the texts of all attributes, as in `AttributedGraph.categories`.
     ties_added, ties_removed:
-        int64, shape (m, 2): pairs of keys. Ties of a leaver need not be listed.
+        int64 or int32, shape (m, 2): pairs of keys. Ties of a leaver need not be listed.
     """
 
     joined: NDArray[np.int64] = dataclasses.field(default_factory=_no_keys)
@@ -46,8 +46,8 @@ class Changes:
     left: NDArray[np.int64] = dataclasses.field(default_factory=_no_keys)
     changed: NDArray[np.int64] = dataclasses.field(default_factory=_no_keys)
     changed_values: Rows[Values] = ()
-    ties_added: NDArray[np.int64] = dataclasses.field(default_factory=_no_ties)
-    ties_removed: NDArray[np.int64] = dataclasses.field(default_factory=_no_ties)
+    ties_added: Integers = dataclasses.field(default_factory=_no_ties)
+    ties_removed: Integers = dataclasses.field(default_factory=_no_ties)
 
     def __post_init__(self) -> None:
         for name in ("joined", "left", "changed"):
@@ -56,8 +56,10 @@ class Changes:
             if (keys < 0).any() or not np.diff(np.sort(keys)).all():
                 raise InvalidGraph("The keys of changes must be distinct and at least 0.")
         for name in ("ties_added", "ties_removed"):
-            ties = np.asarray(getattr(self, name), dtype=np.int64).reshape(-1, 2)
-            ties = ascending(ties)
+            ties = np.asarray(getattr(self, name))
+            if ties.dtype != np.int32:
+                ties = ties.astype(np.int64, copy=False)
+            ties = ascending(ties.reshape(-1, 2))
             object.__setattr__(self, name, ties)
             ordered = ties[np.lexsort(ties.T)]
             if np.any(ties[:, 0] == ties[:, 1]) or not np.diff(ordered, axis=0).any(axis=1).all():
@@ -72,7 +74,9 @@ class Changes:
         """Return the changes that make `graph` out of nothing; `keys[v]` is the key of v."""
         named = np.asarray(keys, dtype=np.int64)
         values = _values(graph, np.arange(graph.n_vertices))
-        return cls(joined=named, joined_values=values, ties_added=named[graph.edges])
+        is_small = named.max(initial=0) <= np.iinfo(np.int32).max
+        ends: Integers = named.astype(np.int32) if is_small else named
+        return cls(joined=named, joined_values=values, ties_added=ends[graph.edges])
 
 
 def changes_between(
@@ -110,14 +114,9 @@ def changes_between(
         left=before[~stays],
         changed=new_keys[changed],
         changed_values=_values(new, changed),
-        ties_added=known[_ends(new_ties[~_among(new_ties, old_ties)])],
-        ties_removed=known[_ends(old_ties[~_among(old_ties, new_ties)])],
+        ties_added=known[edge_ends(new_ties[~_among(new_ties, old_ties)])],
+        ties_removed=known[edge_ends(old_ties[~_among(old_ties, new_ties)])],
     )
-
-
-def _ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ends of edges that `edge_keys` gave numbers, shape (m, 2)."""
-    return np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
 
 
 def _among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -144,4 +143,6 @@ def _values(graph: AttributedGraph, vertices: NDArray[np.intp]) -> list[Values]:
         np.array(texts, dtype=object)[graph.codes[vertices, j]].tolist() if len(vertices) else []
         for j, texts in enumerate(graph.categories)
     ]
-    return list(zip(*columns, strict=True))
+    # People with equal values share them.
+    known: dict[Values, Values] = {}
+    return [known.setdefault(values, values) for values in zip(*columns, strict=True)]

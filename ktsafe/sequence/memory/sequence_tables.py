@@ -14,9 +14,12 @@ from ktsafe.sequence.memory.column_table import (
     FREE,
     NEVER,
     NOBODY,
+    ROWS_AT_ONCE,
     ColumnTable,
+    Integers,
     Numbers,
     PairTable,
+    Whole,
     ascending,
     distinct,
 )
@@ -34,11 +37,11 @@ FALSE, TRUE, RESIDUAL, ENDED = range(4)
 tie of two people still there."""
 
 
-class RowsOfPairs(dict[Tie, Numbers]):
+class RowsOfPairs(dict[Tie, Integers]):
     """For two classes, ascending, the rows of what lies between them, ascending, if any do."""
 
-    def __missing__(self, classes: Tie) -> Numbers:
-        return np.zeros(0, dtype=np.int64)
+    def __missing__(self, classes: Tie) -> Integers:
+        return np.zeros(0, dtype=np.int32)
 
 
 class PlaceTable(ColumnTable):
@@ -183,8 +186,12 @@ class TableOfState(PairTable):
         return self.stamp(self.columns[0]) + self._state.places.stamp("cls")
 
     def _between(self) -> RowsOfPairs:
-        rows = self.used()
-        return RowsOfPairs(by_classes(self.class_pairs(self.pairs(rows)), rows))
+        rows = self.used().astype(np.int32)
+        classes = np.empty((len(rows), 2), dtype=np.int32)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            here = slice(start, start + ROWS_AT_ONCE)
+            classes[here] = self.class_pairs(self.pairs(rows[here]))
+        return RowsOfPairs(by_classes(classes, rows))
 
 
 class ReleasedEdgeTable(TableOfState):
@@ -228,15 +235,15 @@ class ReleasedEdgeTable(TableOfState):
         """
         low, high = ascending(ends).T
         is_true = np.where(began == NEVER, FALSE, TRUE)
-        self.add(len(ends), low=low, high=high, is_true=is_true, began=began)
-        self._state.current.note_shown(np.column_stack((low, high)))
+        rows = self.add(len(ends), low=low, high=high, is_true=is_true, began=began)
+        self._state.current.note_shown(rows, ends)
         self._touch(ends)
 
     def drop(self, rows: Numbers) -> None:
         """Release edges no longer."""
         ends = self.pairs(rows)
         self.free(rows)
-        self._state.current.note_dropped(ends)
+        self._state.current.note_dropped(rows, ends)
         self._touch(ends)
 
     def label(self, rows: Numbers, what: int) -> None:
@@ -286,7 +293,7 @@ class HiddenTieTable(TableOfState):
 
     def open(self, people: Numbers) -> None:
         """Note that the ties of newly published people can be shown, from now on."""
-        rows = distinct(self.around(people)[2])
+        rows = self.rows_around(people)
         for classes, inside in by_classes(self.class_pairs(self.pairs(rows)), rows):
             self._state.current.note_opened(classes, len(inside))
             self.write(inside, since=self._state.current.number)
@@ -327,19 +334,20 @@ class ClearedEdgeTable(TableOfState):
 
     def forget_places(self, gone: Numbers) -> None:
         """Remember no longer the edges of places that vanish."""
-        self.free(distinct(self.around(gone)[2]))
+        self.free(self.rows_around(gone))
 
 
-def by_classes(classes: Numbers, rows: Numbers) -> Iterator[tuple[Tie, Numbers]]:
+def by_classes(classes: Integers, rows: NDArray[Whole]) -> Iterator[tuple[Tie, NDArray[Whole]]]:
     """Yield the rows of each pair of classes, given for each row: shape (x, 2); none for -1."""
     is_named = classes[:, 0] >= 0
     classes, rows = classes[is_named], rows[is_named]
     if not len(rows):
         return
     width = int(classes.max()) + 1
-    keys = classes[:, 0] * width + classes[:, 1]
     # Small numbers are sorted in a tenth of the time.
-    keys = keys.astype(np.uint16 if width**2 < 2**16 else np.int64)
+    kind = np.uint16 if width**2 < 2**16 else np.int64
+    first, second = (classes[:, side].astype(kind) for side in (0, 1))
+    keys = first * np.array(width, dtype=kind) + second
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
     pairs = map(tuple, classes[order[starts]].tolist())

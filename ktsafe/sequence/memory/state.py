@@ -46,30 +46,29 @@ class SequenceCorrupted(KtsafeError):
     """The pages of a sequence are not what was saved."""
 
 
-class EdgeList:
-    """Edges between places in the order in which they came, each once."""
+class NumberList:
+    """Numbers, at least 0, in the order in which they came, each once."""
 
     def __init__(self) -> None:
-        self._parts: list[NDArray[np.int64]] = []
+        self._parts: list[Numbers] = []
 
-    def array(self) -> NDArray[np.int64]:
-        """Return the places of their ends, int64, shape (x, 2)."""
+    def array(self) -> Numbers:
+        """Return them, int64, shape (x,)."""
         if len(self._parts) != 1:
-            self._parts = [np.concatenate((np.zeros((0, 2), dtype=np.int64), *self._parts))]
+            self._parts = [np.concatenate((np.zeros(0, dtype=np.int64), *self._parts))]
         return self._parts[0]
 
-    def add(self, edges: NDArray[np.int64]) -> None:
-        """Add edges that are not among them."""
-        if len(edges):
-            self._parts.append(edges)
+    def add(self, numbers: Numbers) -> None:
+        """Add numbers that are not among them."""
+        if len(numbers):
+            self._parts.append(numbers)
 
-    def remove(self, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Remove edges as far as they are among them; return which were."""
-        if not len(edges) or not len(known := self.array()):
-            return np.zeros(len(edges), dtype=np.bool_)
-        stays = ~among(edge_keys(known), edge_keys(edges))
-        were = among(edge_keys(edges), edge_keys(known))
-        self._parts = [known[stays]]
+    def remove(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """Remove numbers as far as they are among them; return which were."""
+        if not len(numbers) or not len(known := self.array()):
+            return np.zeros(len(numbers), dtype=np.bool_)
+        were = among(numbers, known)
+        self._parts = [known[~among(known, numbers)]]
         return were
 
 
@@ -80,11 +79,13 @@ class Current:
     ----------
     number:
         Of the release, 0 for the first.
-    gained, lost:
-        Edges between places, ascending, that this release shows and the former did not, or the
-        other way round.
+    gained:
+        The rows of the edges that this release shows and the former did not.
+    lost:
+        The edges that the former release showed and this one does not, as `edge_keys` of places.
     returned:
-        Edges that were shown before their pair of classes was cleared, of pairs planned afresh now.
+        Likewise, edges that were shown before their pair of classes was cleared, of pairs planned
+        afresh now.
     touched:
         Cohorts to which anything happened.
     stale:
@@ -101,9 +102,9 @@ class Current:
         self.number = number
         self.stale = stale
         self.planned = planned
-        self.gained = EdgeList()
-        self.lost = EdgeList()
-        self.returned = EdgeList()
+        self.gained = NumberList()
+        self.lost = NumberList()
+        self.returned = NumberList()
         self.touched: set[int] = set()
         self.opened: set[Tie] = set()
 
@@ -111,13 +112,13 @@ class Current:
         """Return the next release, of which nothing is known yet."""
         return Current(self.number + 1, dict(self.stale), dict(self.planned))
 
-    def note_shown(self, edges: NDArray[np.int64]) -> None:
-        """Note edges that are released."""
-        self.gained.add(edges[~self.lost.remove(edges)])
+    def note_shown(self, rows: Numbers, edges: Numbers) -> None:
+        """Note edges that are released: their rows, and their places, shape (x, 2)."""
+        self.gained.add(rows[~self.lost.remove(edge_keys(edges))])
 
-    def note_dropped(self, edges: NDArray[np.int64]) -> None:
-        """Note edges that are released no longer."""
-        self.lost.add(edges[~self.gained.remove(edges)])
+    def note_dropped(self, rows: Numbers, edges: Numbers) -> None:
+        """Note edges that are released no longer, in rows that others may take from now on."""
+        self.lost.add(edge_keys(edges)[~self.gained.remove(rows)])
 
     def note_change(self, classes: Tie, ties: int = 1) -> None:
         """Note that true ties between two classes came or went."""
@@ -181,7 +182,7 @@ class State:
     def settle(self) -> None:
         """Forget how this release differs from the former one, and the room that it leaves."""
         current = self.current
-        current.gained, current.lost, current.returned = EdgeList(), EdgeList(), EdgeList()
+        current.gained, current.lost, current.returned = NumberList(), NumberList(), NumberList()
         for table in (self.edges, self.hidden_ties, self.cleared_edges):
             table.pack()
 
@@ -281,7 +282,7 @@ class State:
 
     def remove_people(self, rows: Numbers) -> None:
         """Forget withheld people and all ties held back."""
-        self.hidden_ties.free(np.unique(self.hidden_ties.around(rows)[2]))
+        self.hidden_ties.free(self.hidden_ties.rows_around(rows))
         self.people.free(rows)
 
     # -- places ----------------------------------------------------------------------------------

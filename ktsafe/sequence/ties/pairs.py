@@ -191,7 +191,7 @@ def with_dummy_ties(pair: PairOfClasses, share: float, rng: np.random.Generator)
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     """Release exactly these edges between two classes: others are hidden, or no longer inserted."""
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
-    _hide(state, pair.rows[~among(known, wanted)])
+    hide(state, pair.rows[~among(known, wanted)])
     new = edges[~among(wanted, known)]
     hidden = edge_keys(pair.hidden[: len(pair.hidden_rows)])
     order = np.argsort(hidden)
@@ -203,21 +203,17 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     _show(state, pair.places[new], hidden_rows)
 
 
-def hide(state: State, ends: NDArray[np.int64]) -> None:
-    """Release edges between places, shape (x, 2), no longer; true ties are remembered as hidden."""
-    _hide(state, state.edges.rows_of(ends))
+def hide(state: State, rows: NDArray[np.int64]) -> None:
+    """Release the edges in these rows no longer; true ties are remembered as hidden."""
+    ties = rows[state.edges.is_true[rows] == TRUE]
+    people, began = state.places.owner[state.edges.pairs(ties)], state.edges.began[ties]
+    state.edges.drop(rows)
+    state.hidden_ties.hold(people, began)
 
 
 def show(state: State, ends: NDArray[np.int64]) -> None:
     """Release edges between places that have none: hidden ties of theirs, or inserted."""
     _show(state, ends, state.hidden_ties.rows_of(state.places.owner[ends]))
-
-
-def _hide(state: State, rows: NDArray[np.int64]) -> None:
-    ties = rows[state.edges.is_true[rows] == TRUE]
-    people, began = state.places.owner[state.edges.pairs(ties)], state.edges.began[ties]
-    state.edges.drop(rows)
-    state.hidden_ties.hold(people, began)
 
 
 def _show(state: State, ends: NDArray[np.int64], hidden_rows: NDArray[np.int64]) -> None:

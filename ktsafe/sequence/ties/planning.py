@@ -45,6 +45,7 @@ def plan_ties(context: StepContext) -> None:
     _plan(context, [pair for pair in pairs if not pair.is_inserted.any()])
     _plan_padded(context, padded)
     _clear_least_true(state)
+    del pairs, padded  # Those of a first release hold all ties.
     effort = context.spec.options.effort if state.current.number == 0 else "fast"
     rewire_new_edges(context, effort)
     _note_plans(state, before, max_age)
@@ -122,7 +123,7 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     if len(edges) == len(pair.shown):
         return
     state.cleared_edges.free(pair.remembered)
-    state.current.returned.add(pair.places[pair.cleared_edges])
+    state.current.returned.add(edge_keys(pair.places[pair.cleared_edges]))
     if not len(edges):
         stays = ~pair.is_ended
         were_true = (pair.is_true | pair.is_residual)[stays]
@@ -150,22 +151,22 @@ def rewire_new_edges(context: StepContext, effort: Effort) -> None:
     """
     state, rng, executor = context.state, context.rng, context.executor
     edges, current = state.edges, state.current
-    gained = current.gained.array()
-    gained = gained[~among(edge_keys(gained), edge_keys(current.returned.array()))]
-    new = edges.rows_of(gained)
+    new = current.gained.array()
     new = new[edges.is_true[new] != TRUE]
+    new = new[~among(edge_keys(edges.pairs(new)), current.returned.array())]
     if not len(new):
         return
+    is_new = np.zeros(edges.n, dtype=np.bool_)
+    is_new[new] = True
     used = edges.used()
     is_true = edges.is_true[used] == TRUE
-    staying = np.setdiff1d(used[~is_true], new, assume_unique=True)
     before, shown, others = (
-        edges.pairs(rows).astype(np.int32) for rows in (new, used[is_true], staying)
+        edges.ends(rows) for rows in (new, used[is_true], used[~is_true & ~is_new[used]])
     )
     classes = state.places.cls.astype(np.int32)
     after = exchanged(classes, shown, before, others, rng=rng, effort=effort, executor=executor)
     moved = (after != before).any(axis=1)
-    hide(state, before[moved].astype(np.int64))
+    hide(state, new[moved])
     show(state, after[moved].astype(np.int64))
 
 

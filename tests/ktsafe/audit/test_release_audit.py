@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ktsafe.audit.privacy_figures as privacy_module
 from ktsafe import InvalidGraph
 from ktsafe.audit import audit_release, cost_parts, trace
 from ktsafe.audit.privacy_figures import privacy_figures
@@ -72,17 +73,19 @@ def releases(draw: st.DrawFn) -> tuple[Small, Small]:
     return Small(released.quasi_identifiers[:n], released.is_sensitive[:n], kept), released
 
 
-@given(releases(), tolerances())
+@given(releases(), tolerances(), st.sampled_from([1, 6, privacy_module.ENDS_AT_ONCE]))
 @settings(deadline=None)
 def test_privacy_figures_agree_with_the_definitions(
-    graphs: tuple[Small, Small], tolerance: Tolerance
+    graphs: tuple[Small, Small], tolerance: Tolerance, ends_at_once: int
 ) -> None:
     """k_real, alpha_real and both k_known equal what the literal definitions count."""
     original, released = graphs
     n = len(original.is_sensitive)
-    figures = privacy_figures(
-        trace(attributed(original), attributed(released)), params_of(tolerance)
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(privacy_module, "ENDS_AT_ONCE", ends_at_once)
+        figures = privacy_figures(
+            trace(attributed(original), attributed(released)), params_of(tolerance)
+        )
     sets = naive.protection_sets(released, tolerance)[:n]
     behind = [v if v < n else -1 for v in range(len(released.is_sensitive))]
     known = [naive.known_candidates(original, released, behind, v) for v in range(n)]

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import NotKTSafe
+from ktsafe.graph import edge_keys
 from ktsafe.sequence import gate
 from ktsafe.sequence.gate import check_cover, visible_changes
+from ktsafe.sequence.memory.column_table import edge_ends
 from ktsafe.sequence.memory.state import Current, State
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
@@ -22,8 +24,9 @@ Change = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 def counted(state: State) -> dict[int, Change]:
     """Return, place by place, how many neighbours of which classes it gained and lost."""
     seen: dict[int, tuple[Counter[int], Counter[int]]] = {}
-    for sign, edges in enumerate((state.current.gained, state.current.lost)):
-        for u, v in edges.array().tolist():
+    gained = state.edges.pairs(state.current.gained.array())
+    for sign, edges in enumerate((gained, edge_ends(state.current.lost.array()))):
+        for u, v in edges.tolist():
             for place, other in ((u, v), (v, u)):
                 if state.places.born[place] < state.current.number:
                     seen.setdefault(place, (Counter(), Counter()))[sign][
@@ -46,8 +49,11 @@ def test_changes_are_those_counted_one_by_one(seed: int, share: float) -> None:
     state.current = Current(2, {}, {})
     for classes in pairs_of(state):
         rows = np.array(sorted(state.edges.between[classes]), dtype=np.int64)
-        into = state.current.gained if rng.random() < 0.5 else state.current.lost
-        into.add(state.edges.pairs(rows[rng.random(len(rows)) < share]))
+        some = rows[rng.random(len(rows)) < share]
+        if rng.random() < 0.5:
+            state.current.gained.add(some)
+        else:
+            state.current.lost.add(edge_keys(state.edges.pairs(some)))
     expected, n_classes = counted(state), len(state.codes.classes)
     cells, counts = visible_changes(state)
     found: dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}

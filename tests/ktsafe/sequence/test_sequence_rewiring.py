@@ -13,7 +13,7 @@ from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
-from ktsafe.sequence.memory.state import EdgeList, State
+from ktsafe.sequence.memory.state import NumberList, State
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import planning
 from ktsafe.sequence.ties.planning import rewire_new_edges
@@ -39,10 +39,11 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     before = edges_of(state)
     inserted = [tie for tie, is_true in before.items() if not is_true]
     gained = [tie for tie in before if rng.random() < share]
-    state.current.gained = EdgeList()
-    state.current.gained.add(np.array(gained, dtype=np.int64).reshape(-1, 2))
+    state.current.gained = NumberList()
+    state.current.gained.add(state.edges.rows_of(np.array(gained, dtype=np.int64).reshape(-1, 2)))
     returned = {tie for tie in gained if rng.random() < 0.2}
-    state.current.returned.add(np.array(sorted(returned), dtype=np.int64).reshape(-1, 2))
+    keys = edge_keys(np.array(sorted(returned), dtype=np.int64).reshape(-1, 2))
+    state.current.returned.add(keys)
     may_change = set(inserted) & set(gained) - returned
     rewire_new_edges(StepContext(state, sequence._spec, rng), "fast")
     after = edges_of(state)
