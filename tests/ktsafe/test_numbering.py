@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.numbering import are_distinct, came_and_went, classes_of, ranks
+from ktsafe import numbering
+from ktsafe.numbering import Ids, are_distinct, came_and_went, classes_of, ranks
 
 INTEGERS = st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)))
 ROWS = st.lists(st.tuples(*[st.one_of(st.integers(-2, 2), st.integers(-(2**62), 2**62))] * 3))
@@ -42,3 +43,18 @@ def test_what_came_and_went_are_differences_of_sets(
     came, went = came_and_went(*(np.array(each, dtype=np.int64) for each in keys))
     assert came.tolist() == sorted(after - before)
     assert went.tolist() == sorted(before - after)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1)), st.sampled_from([1, 2, numbering.AT_ONCE]))
+def test_ids_are_the_texts_of_their_numbers(numbers: list[int], at_once: int) -> None:
+    """One by one, in a row, by slices, and in the order of the texts."""
+    texts = [f"{number:016x}" for number in numbers]
+    ids = Ids(np.array(numbers, dtype=np.uint64))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbering, "AT_ONCE", at_once)
+        assert list(ids) == texts
+    assert [ids[i] for i in range(len(ids))] == texts
+    assert list(ids[1:-1]) == texts[1:-1]
+    assert ids.text() == "".join(texts)
+    ordered, order = ids.ordered()
+    assert list(ordered) == sorted(texts) == [texts[i] for i in order.tolist()]

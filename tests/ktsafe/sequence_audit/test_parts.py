@@ -12,13 +12,21 @@ from hypothesis import strategies as st
 
 import ktsafe.sequence_audit
 from ktsafe import PrivacyParams
-from ktsafe.sequence_audit import AuditedRelease, TrueGraph
+from ktsafe.sequence_audit import AuditedRelease, TrueGraph, profiles
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.containment import Containment
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
 
 PACKAGE = Path(ktsafe.sequence_audit.__file__).parent
+
+
+@pytest.fixture(autouse=True, scope="module", params=[2, profiles.EDGES_AT_ONCE])
+def edges_at_once(request):
+    """Let ties be looked at by pairs, and at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles, "EDGES_AT_ONCE", request.param)
+        yield
 
 
 def area(positive, negative):
