@@ -327,7 +327,7 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
 def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
     """Return texts quoted and ended, a row of letters each, and which letters are theirs."""
     plain = texts.text() if isinstance(texts, Ids) else "".join(texts)
-    lengths_of = {16} if isinstance(texts, Ids) else {*map(len, texts)}
+    lengths_of = {*map(len, texts[:1] if isinstance(texts, Ids) else texts)}
     if plain.isascii() and len(lengths_of) == 1 and not any(mark in plain for mark in _QUOTED):
         # As ids are.
         letters = np.frombuffer(plain.encode(), dtype=np.uint8).reshape(len(texts), -1)
