@@ -84,14 +84,16 @@ class PairOfClasses:
         labels = [label for number in dict.fromkeys(classes) for label in labels_of[number]]
         sizes = np.array([len(members[label]) for label in labels], dtype=np.int64)
         places = np.concatenate([members[label] for label in labels])
-        order = np.argsort(places)
+        # A table of all places: to look among those of large classes is to wait for memory.
+        position_of = np.empty(state.places.n, dtype=np.int32)
+        position_of[places] = np.arange(len(places), dtype=np.int32)
         tables = (state.edges, state.hidden_ties, state.cleared_edges)
         rows, hidden_rows, before = (table.between[classes] for table in tables)
 
         def positions(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
             in_order = np.where(wrong[:, None], pairs[:, ::-1], pairs)
-            return order[np.searchsorted(places, in_order, sorter=order)].astype(np.int32)
+            return position_of[in_order]
 
         hidden = positions(state.people.place[state.hidden_ties.pairs(hidden_rows)])
         shown = positions(state.edges.pairs(rows))
