@@ -3,126 +3,32 @@
 from __future__ import annotations
 
 import csv
-import datetime
-import json
 import os
-import sqlite3
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
 
-from ktsafe.connectors.base import Record, TopicPartition
+from ktsafe.connectors.base import Record
 from ktsafe.connectors.errors import Misconfigured, Unavailable
 from ktsafe.connectors.snapshots import (
     AskedDumps,
-    QueriedDatabase,
     SnapshotSource,
     asked,
     dumps,
-    queries,
 )
-from ktsafe.stream.files.tables import OwnTables
-from tests.feeds import Graph, fold
-
-AT = TopicPartition("snapshots", 0)
-DAY_US = 86_400_000_000
-BEGIN_US = 1_767_225_600_000_000  # 2026-01-01
-VERTICES = "SELECT id, gender FROM people"
-EDGES = "SELECT a AS source, b AS target FROM ties"
-SECRET = "hunter2secret"  # noqa: S105
-
-
-class Network:
-    """A database that changes whenever it was asked, and a clock that is set by hand."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "dumps"
-        self.path = folder / "network.db"
-        self.now_us = BEGIN_US
-        self.monotonic_s = 0.0
-        self.answers: list[Graph] = []
-        self.before_write: Callable[[], None] = lambda: None
-        self.after_write: Callable[[], None] = lambda: None
-        self.execute("CREATE TABLE people (id INTEGER, gender TEXT)")
-        self.execute("CREATE TABLE ties (a INTEGER, b INTEGER)")
-        self.change()
-
-    def execute(self, statement: str) -> None:
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            connection.execute(statement)
-
-    def change(self) -> None:
-        """Let people come, and one of the last ones change."""
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            count = connection.execute("SELECT count(*) FROM people").fetchone()[0]
-            people = [(one, [None, "f", "m"][one % 3]) for one in range(count, count + 5)]
-            connection.executemany("INSERT INTO people VALUES (?, ?)", people)
-            ties = [(one, one - 1) for one, _ in people if one]
-            connection.executemany("INSERT INTO ties VALUES (?, ?)", ties)
-            connection.execute("UPDATE people SET gender = 'x' WHERE id = ?", (count - 1,))
-
-    def asking(self, vertices: str = VERTICES, edges: str = EDGES) -> AskedDumps:
-        return AskedDumps(
-            self.folder,
-            QueriedDatabase(None, "NETWORK_URL", vertices, edges),
-            lambda now_us: now_us // DAY_US * DAY_US,
-            wall_us=lambda: self.now_us,
-            monotonic=lambda: self.monotonic_s,
-        )
-
-    def source(self, vertices: str = VERTICES, edges: str = EDGES) -> SnapshotSource:
-        """Return a new source, as after a start."""
-        return SnapshotSource(self.folder, OwnTables(), asked=self.asking(vertices, edges))
-
-    def graph(self) -> Graph:
-        """Return what the database holds."""
-        with closing(sqlite3.connect(self.path)) as connection:
-            people = connection.execute("SELECT id, gender FROM people").fetchall()
-            ties = connection.execute("SELECT a, b FROM ties").fetchall()
-        values = {str(one): {"gender": gender or "-"} for one, gender in people}
-        return values, {tuple(sorted((str(a), str(b)))) for a, b in ties}  # type: ignore[misc]
-
-
-@pytest.fixture
-def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
-    found = Network(tmp_path)
-    monkeypatch.setenv("NETWORK_URL", f"sqlite:///{found.path}")
-    real = QueriedDatabase.write
-
-    def write(self: QueriedDatabase, folder: Path) -> None:
-        found.before_write()
-        real(self, folder)
-        found.answers.append(found.graph())
-        found.change()
-        found.after_write()
-
-    monkeypatch.setattr(QueriedDatabase, "write", write)
-    return found
-
-
-def polled(source: SnapshotSource, count: int = 10_000) -> list[Record]:
-    """Return what comes, once what is due was asked for and answered."""
-    found: list[Record] = []
-    while len(found) < count and not source.at_end(AT):
-        found += source.poll(0.1, count - len(found))
-    return found
-
-
-def graph_of(records: list[Record]) -> Graph:
-    events = []
-    for record in records:
-        assert record.value is not None
-        assert record.timestamp_ms is not None
-        time = datetime.datetime.fromtimestamp(record.timestamp_ms / 1000, datetime.UTC)
-        events.append({**json.loads(record.value), "time": time.isoformat()})
-    return fold([events], ("gender",))
+from tests.connectors.asked_network import (
+    AT,
+    BEGIN_US,
+    DAY_US,
+    SECRET,
+    Network,
+    graph_of,
+    polled,
+)
+from tests.feeds import Graph
 
 
 def test_each_slot_is_asked_for_once(network: Network) -> None:
@@ -391,118 +297,3 @@ def test_an_answer_that_does_not_come_is_not_waited_for(network: Network) -> Non
     with pytest.raises(Unavailable, match="not answered for 3600 s"):
         source.poll(0.3, 9)
     going_on.set()
-
-
-WRONG = {
-    "no such column": ({"vertices": "SELECT id, sex FROM people"}, "vertices.*naming 'sex'"),
-    "no such table": ({"edges": "SELECT a FROM friends"}, "edges.*naming 'friends'"),
-    "no query": ({"edges": "DELETE FROM ties"}, "gives no table"),
-    "bytes": ({"vertices": "SELECT id, x'00ff' AS gender FROM people"}, "'gender' holds bytes"),
-    "no id": ({"vertices": "SELECT id AS name FROM people"}, "no column 'id'.*Correct the query"),
-    "no source": ({"edges": "SELECT a, b AS target FROM ties"}, "column 'source'"),
-    "an id twice": ({"vertices": "SELECT 1 AS id, gender FROM people"}, "second time"),
-    "unknown ends": (
-        {"edges": "SELECT a AS source, 'z' AS target FROM ties"},
-        "lines 2, 3.*not in",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_answered_is_refused(network: Network, case: str) -> None:
-    """The message says what to do; no dump comes of it, the database is as it was, and may mend."""
-    wrong, told = WRONG[case]
-    before = network.graph()
-    network.change = lambda: None  # type: ignore[method-assign]
-    source = network.source(**wrong)
-    source.open({}, {})
-    with pytest.raises(Misconfigured, match=told):
-        polled(source)
-    assert network.graph() == before
-    assert dumps.places(network.folder) == []
-    again = network.source()
-    again.open({}, {})
-    assert graph_of(polled(again)) == before
-
-
-def test_a_network_that_is_half_gone_is_refused(network: Network) -> None:
-    """As for dumps of the owner."""
-    source = network.source()
-    source.open({}, {})
-    polled(source)
-    network.now_us += DAY_US
-    few = network.source(vertices=f"{VERTICES} WHERE id < 2", edges=f"{EDGES} WHERE a < 2")
-    few.open({}, {})
-    with pytest.raises(Misconfigured, match="50% of the people"):
-        polled(few)
-
-
-BAD_URLS = {
-    "nothing": ("", "holds no secret"),
-    "no URL": (SECRET, "no URL of SQLAlchemy"),
-    "a port": (f"postgresql://u:{SECRET}@h:port/d", "no URL of SQLAlchemy"),
-    "a dialect": (f"foosql://u:{SECRET}@h/d", "no driver for 'foosql'"),
-    "an option": (f"sqlite:///n.db?timeout={SECRET}", "driver cannot use its URL"),
-    "a driver": (f"oracle+cx_oracle://u:{SECRET}@h/d", "module cx_Oracle"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_URLS)
-def test_what_cannot_be_reached_is_told_at_the_start(
-    network: Network, monkeypatch: pytest.MonkeyPatch, case: str
-) -> None:
-    """Nothing of the URL is repeated but what names software."""
-    url, told = BAD_URLS[case]
-    monkeypatch.setenv("NETWORK_URL", url)
-    with pytest.raises(Misconfigured, match=told) as error:
-        network.source().open({}, {})
-    assert SECRET not in "".join(traceback.format_exception(error.value))
-
-
-def test_without_sqlalchemy_the_extra_is_named(
-    network: Network, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who has not installed it is told how to."""
-    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.raises(Misconfigured, match=r'pip install "ktsafe\[sql\]"'):
-        network.source().open({}, {})
-
-
-def test_errors_of_data_name_no_value(network: Network) -> None:
-    """A word of the query that is also a value is not told of an error that is in the data."""
-    vertices = "SELECT id, json('secretly') AS gender FROM people WHERE gender <> 'secretly'"
-    source = network.source(vertices)
-    source.open({}, {})
-    with pytest.raises(Misconfigured, match=r"`vertices` fails \(OperationalError\)"):
-        polled(source)
-
-
-def test_both_queries_see_one_moment(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tie that begins between the two queries is in neither table."""
-    with closing(sqlite3.connect(network.path)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-    real = queries._write
-
-    def write(connection: Any, query: str, path: Path) -> None:
-        real(connection, query, path)
-        network.change()
-
-    monkeypatch.setattr(queries, "_write", write)
-    before = network.graph()
-    source = network.source()
-    source.open({}, {})
-    assert graph_of(polled(source)) == before != network.graph()
-
-
-def test_cells_are_those_of_a_csv_dump(network: Network) -> None:
-    """Numbers, nothing, quotes and line breaks come through as they are."""
-    values = ["1", "1.0", "1.5", "NULL", "''", "'a,\"b\"\n'", "'é'"]
-    rows = " UNION ALL ".join(
-        f"SELECT {i} AS id, {value} AS gender" for i, value in enumerate(values)
-    )
-    source = network.source(rows, "SELECT 0 AS source, 1 AS target")
-    source.open({}, {})
-    people, ties = graph_of(polled(source))
-    told = [people[str(i)]["gender"] for i in range(len(values))]
-    assert told == ["1", "1", "1.5", "-", "-", 'a,"b"\n', "é"]
-    assert ties == {("0", "1")}
