@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
+from ktsafe.graph import edge_keys
 from ktsafe.sequence import gate
-from ktsafe.sequence.memory.column_table import NOBODY, ascending, distinct, edge_ends
+from ktsafe.sequence.memory.column_table import NOBODY, distinct, edge_ends
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
@@ -139,9 +140,7 @@ def _rows(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _ties(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return ties as pairs of rows, ascending."""
-    ties = ascending(_rows(state, keys))
-    ordered: NDArray[np.int64] = ties[np.lexsort((ties[:, 1], ties[:, 0]))]
-    return ordered
+    return edge_ends(np.sort(edge_keys(_rows(state, keys))))
 
 
 def _remove_ties(state: State, changes: Changes) -> None:

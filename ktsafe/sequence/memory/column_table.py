@@ -252,6 +252,8 @@ class PairTable(ColumnTable):
 
     def rows_of(self, pairs: Numbers) -> Numbers:
         """Return the row of each pair of numbers, shape (x, 2); -1 without one."""
+        if not self.n:
+            return np.full(len(pairs), FREE)
         wanted = np.where((pairs >= 0).all(axis=1), edge_keys(pairs), FREE)
         order = np.argsort(wanted)
         wanted = wanted[order]

@@ -61,8 +61,7 @@ class Changes:
                 ties = ties.astype(np.int64, copy=False)
             ties = ascending(ties.reshape(-1, 2))
             object.__setattr__(self, name, ties)
-            ordered = ties[np.lexsort(ties.T)]
-            if np.any(ties[:, 0] == ties[:, 1]) or not np.diff(ordered, axis=0).any(axis=1).all():
+            if np.any(ties[:, 0] == ties[:, 1]) or not _are_distinct(ties):
                 raise InvalidGraph("The ties of changes must be distinct and join two people.")
         if len(self.joined) != len(self.joined_values):
             raise InvalidGraph("Everybody that joins needs attribute values.")
@@ -77,6 +76,15 @@ class Changes:
         is_small = named.max(initial=0) <= np.iinfo(np.int32).max
         ends: Integers = named.astype(np.int32) if is_small else named
         return cls(joined=named, joined_values=values, ties_added=ends[graph.edges])
+
+
+def _are_distinct(ties: Integers) -> bool:
+    """Return whether no two of some pairs, shape (m, 2), are equal."""
+    if ties.dtype == np.int32:
+        # The eight bytes of a pair as one number, which is sorted in a tenth of the time.
+        return bool(np.diff(np.sort(ties.view(np.int64).reshape(-1))).all())
+    ordered = ties[np.lexsort(ties.T)]
+    return bool(np.diff(ordered, axis=0).any(axis=1).all())
 
 
 def changes_between(

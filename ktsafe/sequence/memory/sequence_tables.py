@@ -37,6 +37,10 @@ FALSE, TRUE, RESIDUAL, ENDED = range(4)
 tie of two people still there."""
 
 
+DENSE = 4
+"""People are looked up in a table of all keys where keys are at most so many times as many."""
+
+
 class RowsOfPairs(dict[Tie, Integers]):
     """For two classes, ascending, the rows of what lies between them, ascending, if any do."""
 
@@ -132,11 +136,19 @@ class PersonTable(ColumnTable):
     def rows_of(self, keys: Numbers) -> Numbers:
         """Return the row of each key; -1 if nobody has it."""
         known, rows = self.derived("keys", self.stamp("key"), self._by_key)
+        if not len(known):
+            return rows[np.clip(keys, -1, len(rows) - 1)]
         at = np.searchsorted(known, keys)
         return np.where(known[at] == keys, rows[at], NOBODY)
 
     def _by_key(self) -> tuple[Numbers, Numbers]:
+        """Return keys, ascending, and their rows, then `NOBODY`; of dense keys a table of all."""
         rows = self.used()
+        n_keys = 1 + int(self.key.max(initial=FREE))
+        if n_keys <= DENSE * len(rows):
+            table = np.full(n_keys + 1, NOBODY)
+            table[self.key[rows]] = rows
+            return rows[:0], table
         rows = rows[np.argsort(self.key[rows])]
         return np.append(self.key[rows], np.iinfo(np.int64).max), np.append(rows, NOBODY)
 

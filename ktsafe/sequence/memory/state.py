@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import AttributedGraph, Schema, edge_keys
 from ktsafe.sequence.memory.codes import Codes
-from ktsafe.sequence.memory.column_table import NEVER, NOBODY, ColumnTable, Numbers, among
+from ktsafe.sequence.memory.column_table import (
+    NEVER,
+    NOBODY,
+    ROWS_AT_ONCE,
+    ColumnTable,
+    Numbers,
+)
 from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
     INSERTED,
@@ -64,11 +70,22 @@ class NumberList:
             self._parts.append(numbers)
 
     def remove(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Remove numbers as far as they are among them; return which were."""
-        if not len(numbers) or not len(known := self.array()):
-            return np.zeros(len(numbers), dtype=np.bool_)
-        were = among(numbers, known)
-        self._parts = [known[~among(known, numbers)]]
+        """Remove distinct numbers as far as they are among them; return which were."""
+        were = np.zeros(len(numbers), dtype=np.bool_)
+        known = self.array()
+        if not len(numbers) or not len(known):
+            return were
+        # Mostly few of many go: the few are sorted, and the many gone through once.
+        order = np.argsort(numbers)
+        ordered = numbers[order]
+        stays = np.ones(len(known), dtype=np.bool_)
+        for start in range(0, len(known), ROWS_AT_ONCE):
+            some = known[start : start + ROWS_AT_ONCE]
+            at = np.minimum(np.searchsorted(ordered, some), len(ordered) - 1)
+            goes = ordered[at] == some
+            stays[start : start + ROWS_AT_ONCE] = ~goes
+            were[order[at[goes]]] = True
+        self._parts = [known[stays]]
         return were
 
 

@@ -18,7 +18,7 @@ from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of_class
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.codes import GONE
-from ktsafe.sequence.memory.column_table import among, distinct
+from ktsafe.sequence.memory.column_table import NOBODY, ROWS_AT_ONCE, among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
 
@@ -39,7 +39,11 @@ def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bo
     state = context.state
     calls: list[tuple[Any, ...]] = []
     published = []
-    for cls, people in in_classes(state, rows):
+    classes = in_classes(state, rows)
+    settled = np.concatenate([people for _, people in classes])
+    counts, last = neighbour_counts(state, settled), 0
+    for cls, people in classes:
+        first, last = last, last + len(people)
         codes = state.people.sensitive[people]
         places = _add_places(context, np.full(len(people), cls), codes)
         published.append(places)
@@ -49,17 +53,16 @@ def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bo
             filling = _insert_places(context, cls, lacking, len(people), n_ever)
             state.form_cohorts(np.append(places, filling))
             continue
-        counts, ever = neighbour_counts(state, people), state.places.ever[places] == 1
-        calls.append((places, counts, ever, _nodes(context, cls, people, ever)))
-    settled = [people for _, people in in_classes(state, rows)]
-    state.assign_places(np.concatenate(settled), np.concatenate(published))
+        ever = state.places.ever[places] == 1
+        calls.append((places, counts[first:last], ever, _nodes(context, cls, people, ever)))
+    state.assign_places(settled, np.concatenate(published))
     if not calls:
         return
     # A class is a part: its cohorts need no other class.
-    whose, counts, ever, nodes = zip(*calls, strict=True)
+    whose, rows_of_counts, ever, nodes = zip(*calls, strict=True)
     forming, effort = repeat(context.spec.forming), repeat(context.spec.options.effort)
     seeds = context.seeds(len(calls))
-    found = context.run(cohorts_of_class, counts, ever, forming, effort, seeds, nodes)
+    found = context.run(cohorts_of_class, rows_of_counts, ever, forming, effort, seeds, nodes)
     for places, (cohort, _) in zip(whose, found, strict=True):
         state.form_cohorts(places, cohort.astype(np.int64))
 
@@ -111,13 +114,24 @@ def _lacking(context: StepContext, members: int, sensitive: int) -> int:
 
 def neighbour_counts(state: State, rows: NDArray[np.int64]) -> csr_array:
     """Return how many true neighbours of each class withheld people have: (people, classes)."""
-    person, others, _ = state.hidden_ties.around(rows)
-    counts = csr_array(
-        (np.ones(len(person), dtype=np.int32), (person, state.people.cls[others])),
-        shape=(len(rows), len(state.codes.classes)),
-    )
-    counts.sum_duplicates()
-    return counts
+    n, n_classes = len(rows), len(state.codes.classes)
+    position = np.full(state.people.n, NOBODY)
+    position[rows] = np.arange(n)
+    ties = state.hidden_ties.rows_around(rows)
+    # A number for each person and neighbour's class.
+    cells = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(ties), ROWS_AT_ONCE):
+        ends = state.hidden_ties.ends(ties[start : start + ROWS_AT_ONCE])
+        for person, other in (ends.T, ends[:, ::-1].T):
+            is_asked = position[person] != NOBODY
+            classes = state.people.cls[other[is_asked]]
+            cells.append(position[person[is_asked]] * n_classes + classes)
+    ordered = np.sort(np.concatenate(cells))
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    cell, times = ordered[first], np.diff(first, append=len(ordered))
+    begin = np.searchsorted(cell, np.arange(n + 1) * n_classes)
+    columns = (cell % max(n_classes, 1)).astype(np.int32)
+    return csr_array((times.astype(np.int32), columns, begin), shape=(n, n_classes))
 
 
 def _add_places(
