@@ -96,8 +96,10 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
         return None
     order = np.argsort(known)
     ranked = known[order]
+    # The service draws ids below 2**62: first bits that all share would tell none apart.
     bits = min(len(ranked).bit_length() + 1, 24)
-    begins = _begins(ranked, bits)
+    shift = np.uint64(max(int(ranked[-1]).bit_length() - bits, 0))
+    begins = _begins(ranked, bits, shift)
     edges = np.empty((len(lines), 2), dtype=np.int64)
     for begin in range(0, len(lines), LINES_AT_ONCE):
         here = slice(begin, begin + LINES_AT_ONCE)
@@ -108,7 +110,7 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
             numbers = _hexadecimal(letters)
             if numbers is None:
                 return None
-            place = _places(ranked, numbers, begins, np.uint64(64 - bits))
+            place = _places(ranked, numbers, begins, shift)
             if (ranked[place] != numbers).any():
                 return None
             found.append(order[place])
@@ -126,12 +128,12 @@ def _first_of_runs(letters: NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.flatnonzero(is_first)
 
 
-def _begins(ranked: NDArray[np.uint64], bits: int) -> NDArray[np.int32]:
-    """Return where ascending numbers with so many first bits begin, for all that these may be."""
+def _begins(ranked: NDArray[np.uint64], bits: int, shift: np.uint64) -> NDArray[np.int32]:
+    """Return where ascending numbers begin that are shifted to each number of so many bits."""
     begins = np.empty(1 << bits, dtype=np.int32)
     for begin in range(0, len(begins), LINES_AT_ONCE):
         firsts = np.arange(begin, min(begin + LINES_AT_ONCE, len(begins)), dtype=np.uint64)
-        place = np.searchsorted(ranked, firsts << np.uint64(64 - bits))
+        place = np.searchsorted(ranked, firsts << shift)
         begins[begin : begin + len(firsts)] = np.minimum(place, len(ranked) - 1)
     return begins
 
@@ -144,11 +146,12 @@ def _places(
 ) -> NDArray[np.int32]:
     """Return the place of each number among ascending ones; some other place where it is not.
 
-    Looked for where numbers with its first bits begin, and one further: ids are drawn evenly, so
-    most are found. A search by halves takes five times as long, and is left for the others.
+    Looked for where numbers begin that are shifted to the same, and one further: ids are drawn
+    evenly, so most are found. A search by halves takes five times as long: it is left for others.
     """
     last = len(ranked) - 1
-    place = begins[(numbers >> shift).view(np.int64)]
+    near = np.minimum(numbers >> shift, np.uint64(len(begins) - 1))
+    place: NDArray[np.int32] = begins[near.view(np.int64)]
     missed = np.flatnonzero(ranked[place] != numbers)
     place[missed] = np.minimum(place[missed] + 1, last)
     missed = missed[ranked[place[missed]] != numbers[missed]]

@@ -25,6 +25,7 @@ from ktsafe.connectors.base import MANIFEST, WITHDRAWN
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
+from ktsafe.numbering import classes_of
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.seals import reason_of
 from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, read_columns
@@ -34,12 +35,7 @@ from ktsafe.stream.files.parquet import (
     ParquetUnreadable,
     holds_table,
 )
-from ktsafe.stream.files.statistics_file import (
-    STATISTICS,
-    Spent,
-    Statistics,
-    read_statistics,
-)
+from ktsafe.stream.files.statistics_file import STATISTICS, Spent, Statistics, read_statistics
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -188,13 +184,11 @@ class Release:
         """Return the class of every vertex, and the quasi-identifiers of the classes, in order."""
         coded, meanings = self.codes()
         names = self.manifest.schema.quasi_identifiers
-        of = np.zeros(len(coded), dtype=np.int64)
-        for j, name in enumerate(names):
-            # Numbers follow the order of the texts. They are few again after each attribute.
-            of = np.unique(of * len(meanings[name]) + coded[:, j], return_inverse=True)[1]
-        first = np.unique(of, return_index=True)[1]
-        texts = [[meanings[name][code] for code in coded[first, j]] for j, name in enumerate(names)]
-        return of, list(zip(*texts, strict=True)) if names else [()] * len(first)
+        of = classes_of([np.zeros(len(coded), dtype=np.int64), *coded[:, : len(names)].T])
+        one = np.zeros(int(of.max(initial=-1)) + 1, dtype=np.int64)
+        one[of] = np.arange(len(of))
+        texts = [[meanings[name][code] for code in coded[one, j]] for j, name in enumerate(names)]
+        return of, list(zip(*texts, strict=True)) if names else [()] * len(one)
 
     def quasi_identifiers(self) -> NDArray[np.int64]:
         """Return coded quasi-identifiers, shape (n, d-1): equal codes iff equal texts."""
@@ -203,8 +197,9 @@ class Release:
     def is_sensitive(self) -> NDArray[np.bool_]:
         """Return whether each vertex shows a sensitive value, shape (n,)."""
         sensitive = frozenset(self.manifest.schema.sensitive_values)
-        column = self.columns[self.manifest.schema.sensitive]
-        return np.array([text in sensitive for text in column], dtype=np.bool_)
+        coded, meanings = self.codes()
+        is_one = [text in sensitive for text in meanings[self.manifest.schema.sensitive]]
+        return np.array(is_one, dtype=np.bool_)[coded[:, -1]]
 
     def codes(self) -> tuple[NDArray[np.int64], dict[str, list[str]]]:
         """Return all attributes as numbers, and what the numbers mean.
@@ -223,7 +218,8 @@ class Release:
         coded = np.zeros((len(self.ids), len(meanings)), dtype=np.int64)
         for j, (name, texts) in enumerate(meanings.items()):
             number = {text: code for code, text in enumerate(texts)}
-            coded[:, j] = [number[text] for text in self.columns[name]]
+            column = self.columns[name]
+            coded[:, j] = np.fromiter(map(number.__getitem__, column), np.int64, len(column))
         return coded, meanings
 
     def edge_index(self) -> NDArray[np.int64]:

@@ -109,6 +109,7 @@ def test_lines_that_are_not_plain_are_left_to_a_csv_reader(at, byte, ids):
             st.integers(0, 2**64 - 1),
             st.integers(2**63, 2**63 + 20),
             st.integers(0, 20).map(lambda number: number << 32),
+            st.integers(0, 40),
         ),
         min_size=1,
         unique=True,
