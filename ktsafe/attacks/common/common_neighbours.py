@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ktsafe.graph import AttributedGraph
 
-PATHS_MAX = 1 << 24
+PATHS_MAX = 1 << 22
 """Paths of two edges that are counted at a time: it bounds the memory."""
 
 
