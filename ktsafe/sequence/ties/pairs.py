@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ktsafe.exact.dummy_ties import GATHERED_WEIGHT, Edges, dummy_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among, positions
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, INSERTED, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 
@@ -90,17 +90,17 @@ class PairOfClasses:
         tables = (state.edges, state.hidden_ties, state.cleared_edges)
         rows, hidden_rows, before = (table.between[classes] for table in tables)
 
-        def positions(pairs: NDArray[np.int64]) -> Edges:
+        def in_pair(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
             in_order = np.where(wrong[:, None], pairs[:, ::-1], pairs)
             return position_of[in_order]
 
-        hidden = positions(state.people.place[state.hidden_ties.pairs(hidden_rows)])
-        shown = positions(state.edges.pairs(rows))
+        hidden = in_pair(state.people.place[state.hidden_ties.pairs(hidden_rows)])
+        shown = in_pair(state.edges.pairs(rows))
         what = state.edges.is_true[rows]
         is_true = what == TRUE
         born = state.places.born[places]
-        cleared_edges = positions(state.cleared_edges.pairs(before))
+        cleared_edges = in_pair(state.cleared_edges.pairs(before))
         was_true = state.cleared_edges.was_true[before] == 1
         is_gone = was_true & ~among(edge_keys(cleared_edges), edge_keys(hidden))
         may_return = ~is_gone | (state.places.kind[places[cleared_edges]] == COUNTERFEIT).any(
@@ -198,7 +198,7 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     hidden = edge_keys(pair.hidden[: len(pair.hidden_rows)])
     order = np.argsort(hidden)
     found = np.append(hidden[order], -1)
-    at = np.searchsorted(found[:-1], edge_keys(new))
+    at = positions(found[:-1], edge_keys(new))
     hidden_rows = np.where(
         found[at] == edge_keys(new), np.append(pair.hidden_rows[order], NOBODY)[at], NOBODY
     )
