@@ -25,6 +25,7 @@ from ktsafe.numbering import came_and_went, ranks
 AGES: Final = (1, 2, 4, 8, 12)
 """The ages that are reported, in releases."""
 AGE_MAX: Final = AGES[-1]
+EDGES_AT_ONCE: Final = 1_000_000
 RECENT: Final = "recent"
 """All ages up to `AGE_MAX` together."""
 
@@ -67,8 +68,14 @@ class ReleaseView:
     @cached_property
     def shown_keys(self) -> Numbers:
         """The released edges between two people as `edge_keys` of their keys, ascending."""
-        ends = self.owners[self.edges]
-        return np.sort(edge_keys(ends[(ends >= 0).all(axis=1)]))
+        parts = [np.zeros(0, dtype=np.int64)]
+        parts += [self.between_people(self.edges[here]) for here in _runs(len(self.edges))]
+        return np.sort(np.concatenate(parts))
+
+    def between_people(self, edges: NDArray[np.integer[Any]]) -> Numbers:
+        """Return those of some edges that are between two people, as `edge_keys` of their keys."""
+        ends = self.owners[edges]
+        return edge_keys(ends[(ends >= 0).all(axis=1)])
 
     @cached_property
     def published(self) -> Numbers:
@@ -406,9 +413,14 @@ def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
     of_ids = np.split(number, [len(before.ids)])
     old, new = (edge_keys(n[each.edges]) for n, each in zip(of_ids, (before, now), strict=True))
     came, gone = came_and_went(old, new)
-    ends = now.owners[now.edges[_among(new, came)]]
-    ends = ends[(ends >= 0).all(axis=1)]
-    return len(came), len(gone), int(_among(edge_keys(ends), now.ties).sum())
+    came_true = 0
+    for here in _runs(len(new)):
+        edges = now.edges[here]
+        if len(came) < len(new):
+            edges = edges[_among(new[here], came)]
+        # In order they are found near the last one.
+        came_true += int(_among(np.sort(now.between_people(edges)), now.ties).sum())
+    return len(came), len(gone), came_true
 
 
 def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:
@@ -425,6 +437,12 @@ def _among(values: Numbers, others: Numbers) -> NDArray[np.bool_]:
     """Return which values of at least 0 are among others, which ascend."""
     found: NDArray[np.bool_] = np.append(others, -1)[np.searchsorted(others, values)] == values
     return found & (values >= 0)
+
+
+def _runs(n: int) -> Iterator[slice]:
+    """Yield slices of n edges that are worked on together: all at once would take much room."""
+    for first in range(0, n, EDGES_AT_ONCE):
+        yield slice(first, first + EDGES_AT_ONCE)
 
 
 def _young(rows: Numbers, column: int, release: int) -> Numbers:
