@@ -37,7 +37,8 @@ def surviving_pairs(
     before:
         The candidates of every former atom.
     children:
-        The atoms that each former atom has become; the last row holds the newborn ones.
+        The atoms that each former atom has become; the last row holds the newborn ones, of which
+        a group has one at most.
     parent:
         Former atom of each atom; for a newborn one the number of former atoms.
     group:
@@ -51,19 +52,27 @@ def surviving_pairs(
     """
     n_former = before.pointer.shape[0] - 1
     marked = np.full(similar.pointer.shape[0], -1, dtype=np.int64)
+    newborn_of = np.full(similar.pointer.shape[0], -1, dtype=np.int64)
+    for c in range(children.pointer[n_former], children.pointer[n_former + 1]):
+        newborn_of[group[children.member[c]]] = children.member[c]
     listing = member.shape[0] > 0
     for x in range(parent.shape[0]):
         own = group[x]
+        former = parent[x]
+        count = 0
         if own >= 0:
             for s in range(similar.pointer[own], similar.pointer[own + 1]):
                 marked[similar.member[s]] = x
-        former = parent[x]
-        newborn = former == n_former
-        first = 0 if newborn else before.pointer[former]
-        last = 1 if newborn else before.pointer[former + 1]
-        count = 0
+                newborn = newborn_of[similar.member[s]]
+                # In a first release all are newborn: nobody is looked for among all of them.
+                if former == n_former and newborn >= 0:
+                    if listing:
+                        member[pointer[x] + count] = newborn
+                    count += 1
+        first = 0 if former == n_former else before.pointer[former]
+        last = 0 if former == n_former else before.pointer[former + 1]
         for p in range(first, last):
-            other = n_former if newborn else before.member[p]
+            other = before.member[p]
             for c in range(children.pointer[other], children.pointer[other + 1]):
                 y = children.member[c]
                 there = group[y]

@@ -115,9 +115,9 @@ class Numbering:
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._number)
 
-    def of(self, things: Iterable[Hashable]) -> NDArray[np.int64]:
+    def of(self, things: Iterable[Hashable] | NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of `things`, new ones where they are met for the first time."""
-        wanted = list(things)
+        wanted = things.tolist() if isinstance(things, np.ndarray) else list(things)
         # Most are known, and a plain map over the table is by far the fastest way to ask.
         found = list(map(self._number.get, wanted))
         if None in found:

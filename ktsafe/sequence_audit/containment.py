@@ -54,7 +54,7 @@ class TrueGraph:
     Attributes
     ----------
     people:
-        All existing people.
+        All existing people; integers as an array, or whatever can be looked up.
     values:
         For each quasi-identifier, as published in the release, its text by person.
     sensitive_texts:
@@ -65,7 +65,7 @@ class TrueGraph:
         The people that have left since. The mapping may lack them; they need not be found.
     """
 
-    people: Sequence[Hashable]
+    people: Sequence[Hashable] | NDArray[np.int64]
     values: Sequence[Sequence[str]]
     sensitive_texts: Sequence[str]
     edges: NDArray[np.integer[Any]]
@@ -130,14 +130,17 @@ class Containment(CopyOnExtend):
             int64: the numbers of the true people.
         """
         position, is_published = _places(owner, people)
-        is_erased = np.array([p in truth.left_since for p in truth.people], dtype=np.bool_)
+        is_erased = np.zeros(len(people), dtype=np.bool_)
+        if truth.left_since:
+            is_erased[:] = [person in truth.left_since for person in truth.people]
         is_withheld = ~is_published & ~is_erased
         withheld, waits = _aged(np.sort(people[is_withheld]), self._waiting, self._waits)
         number = np.full(len(people), -1, dtype=np.int64)
         number[is_published] = structure.vertices[position[is_published]]
         ties = edge_keys(number, truth.edges)
         n_ties_of_withheld = int(np.count_nonzero(ties < 0))
-        ties = np.sort(ties[ties >= 0])
+        ties = ties[ties >= 0]
+        ties.sort()
         is_true, is_shown = met(_shown(structure, owner, people, number), ties)
         owner_of = _table(structure.vertices, owner)
         missing = np.sort(renumbered(owner_of, ties[~is_shown]))

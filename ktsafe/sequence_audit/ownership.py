@@ -71,7 +71,7 @@ class Ownership(CopyOnExtend):
         """Whether each vertex number ever had an owner."""
         return self._last_owner >= 0
 
-    def numbers_of(self, people: Iterable[Hashable]) -> NDArray[np.int64]:
+    def numbers_of(self, people: Iterable[Hashable] | NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of people, whether or not they were published."""
         return self._people.of(people)
 

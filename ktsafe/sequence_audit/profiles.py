@@ -115,7 +115,9 @@ class Profiler(CopyOnExtend):
         keys.sort()
         if np.any(keys[1:] == keys[:-1]):
             raise InvalidGraph("An edge is given twice.")
-        gained, lost = core.difference(keys, self._edges)
+        gained, lost = keys, self._edges
+        if len(self._edges):
+            gained, lost = core.difference(keys, self._edges)
         location = self._locate(vertices, codes, edges, gained, lost)
         self._pairs = self._similar_locations(self._location, location)
         tuples = np.full(n_numbers, -1, dtype=np.int64)

@@ -119,7 +119,7 @@ def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
     name = release.manifest.release_id
     true = truth.of(release.manifest, read_declared(mapping, name))
     case = case_of(release, true, read_owners(mapping, name))
-    return Judged(release, case, true.people, read_vacated(mapping, name))
+    return Judged(release, case, list(true.people), read_vacated(mapping, name))
 
 
 def history_of(steps: Sequence[Judged]) -> History:

@@ -108,7 +108,7 @@ def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | N
 
 def true_graph(
     graph: AttributedGraph,
-    people: Sequence[Hashable],
+    people: Sequence[Hashable] | NDArray[np.int64],
     declared: Declared,
     left_since: frozenset[str] = frozenset(),
 ) -> TrueGraph:

@@ -226,7 +226,7 @@ class LinkedReleases:
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
             _case(built, release, snapshot, shift),
-            true_graph(snapshot.graph, snapshot.lives.tolist(), declared),
+            true_graph(snapshot.graph, snapshot.lives, declared),
         )
         _raise_if_broken(findings.violations)
         figures = {"releases": self._trial.n_releases, **findings.to_mapping()}
