@@ -129,8 +129,8 @@ class Ids(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         for begin in range(0, len(self), AT_ONCE):
-            text = Ids(self.numbers[begin : begin + AT_ONCE]).text()
-            yield from (text[i : i + 16] for i in range(0, len(text), 16))
+            octets = self.numbers[begin : begin + AT_ONCE].astype(">u8").tobytes()
+            yield from octets.hex(",", 8).split(",")
 
     def text(self) -> str:
         """Return all ids, one after the other."""

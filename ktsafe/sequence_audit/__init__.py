@@ -5,7 +5,7 @@ imports nothing of the anonymizer or of the sequence engine, and of the verifier
 verdict on single releases.
 """
 
-from ktsafe.sequence_audit.audited_release import AuditedRelease
+from ktsafe.sequence_audit.audited_release import AuditedRelease, CodedTexts
 from ktsafe.sequence_audit.auditor import Promise, SequenceAuditor, Window
 from ktsafe.sequence_audit.containment import Declared, TrueGraph
 from ktsafe.sequence_audit.findings import KINDS, Findings, Violation
@@ -14,6 +14,7 @@ from ktsafe.sequence_audit.saved_state import UnknownSavedState
 __all__ = [
     "KINDS",
     "AuditedRelease",
+    "CodedTexts",
     "Declared",
     "Findings",
     "Promise",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +90,35 @@ class AuditedRelease:
                 raise InvalidGraph("A code names no category.")
 
 
+class CodedTexts(Sequence[str]):
+    """A column of few distinct texts: the texts, and by row the position of its text.
+
+    Examples
+    --------
+    >>> list(CodedTexts(["B", "X"], np.array([1, 0, 1])))
+    ['X', 'B', 'X']
+    """
+
+    def __init__(self, texts: Sequence[str], codes: NDArray[np.integer[Any]]) -> None:
+        self.texts = texts
+        self.codes = codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        if isinstance(at, slice):
+            return CodedTexts(self.texts, self.codes[at])
+        return self.texts[int(self.codes[at])]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.texts.__getitem__, self.codes.tolist())
+
+
 SEAL_BYTES = 16
 """Of the keyed hash that stands for a thing in a saved numbering."""
 
@@ -117,6 +146,9 @@ class Numbering:
 
     def of(self, things: Iterable[Hashable] | NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of `things`, new ones where they are met for the first time."""
+        if isinstance(things, CodedTexts):
+            numbers: NDArray[np.int64] = self.of(things.texts)[things.codes]
+            return numbers
         wanted = things.tolist() if isinstance(things, np.ndarray) else list(things)
         # Most are known, and a plain map over the table is by far the fastest way to ask.
         found = list(map(self._number.get, wanted))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph, Schema
 from ktsafe.attacks import Case
 from ktsafe.errors import InvalidGraph
-from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
+from ktsafe.sequence_audit import AuditedRelease, CodedTexts, Declared, Promise, TrueGraph
 from ktsafe.stream.evaluation.true_feed import TrueFeed
 from ktsafe.stream.files.graphs import csv_rows, read_graph
 from ktsafe.stream.files.private_audits import place_of
@@ -73,7 +73,7 @@ def audited(
         owners=None if owners is None else [owners.get(name) for name in release.ids],
         vacated=vacated,
         unmatched=0 if owners is None else len(owners.keys() ^ set(release.ids)),
-        sensitive_texts=release.columns[schema.sensitive],
+        sensitive_texts=CodedTexts(meanings[schema.sensitive], codes[:, -1]),
         schema=msgspec.to_builtins(schema),
         shift=shift,
     )
@@ -113,10 +113,7 @@ def true_graph(
     left_since: frozenset[str] = frozenset(),
 ) -> TrueGraph:
     """Return a true graph as the auditor takes it, its vertices named as `people`."""
-    texts = [
-        [names[code] for code in graph.codes[:, j].tolist()]
-        for j, names in enumerate(graph.categories)
-    ]
+    texts = [CodedTexts(names, graph.codes[:, j]) for j, names in enumerate(graph.categories)]
     return TrueGraph(people, texts[:-1], texts[-1], graph.edges, declared, left_since)
 
 

@@ -20,6 +20,7 @@ import csv
 import dataclasses
 import hashlib
 import io
+import itertools
 import json
 import os
 import re
@@ -49,6 +50,8 @@ EDGES: Final = "edges.csv"
 MAPPING: Final = "mapping.csv"
 AUDIT: Final = "audit.json"
 FORMAT: Final = 1
+ROWS_AT_ONCE: Final = 200_000
+"""Rows of a table that become text together."""
 
 Window = int | Literal["all"]
 Format = Literal["csv", "parquet"]
@@ -285,18 +288,17 @@ def csv_lines(header: Sequence[str], rows: Iterator[Sequence[str]] | list[Any]) 
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
-    for number, row in enumerate(rows, start=1):
-        writer.writerow(row)
-        if number % 10_000 == 0:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
+    following = iter(rows)
+    while block := list(itertools.islice(following, ROWS_AT_ONCE)):
+        writer.writerows(block)
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()
     yield buffer.getvalue()
 
 
 Column = tuple[Sequence[str], NDArray[np.integer[Any]]]
 """Distinct texts, and by row the number of the text that stands there."""
-ROWS_AT_ONCE: Final = 200_000
 
 
 def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[bytes]:
