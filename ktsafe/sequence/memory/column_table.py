@@ -311,6 +311,7 @@ class PairTable(ColumnTable):
     def _indexes(self) -> list[Ends]:
         """Return the ends of pairs and their rows: of most rows, and of those that came since."""
         if self._ends is None:
+            self._forget_ends()
             self._ends = self._in_order(self.used())
         if not self._since:
             return [self._ends]
