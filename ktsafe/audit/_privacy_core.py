@@ -79,26 +79,48 @@ def known_candidates(
     stop: NDArray[np.int64],
     want: Multisets,
     have: Multisets,
-    attributes: WideRows,
     sizes: NDArray[np.int64],
-    tolerance: tuple[int, int, int, int],
-) -> NDArray[np.int64]:
-    """Count for each asked vertex those with its true neighbours: anywhere, and inside its PS.
+    epsilon: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count for each asked vertex those with its true neighbours, and list the near ones.
 
-    Vertices are rows of `have`, `attributes` and `sizes`, and row i of `want` is that of the i-th
-    asked one, whose candidates are rows `begin[i]` to `stop[i] - 1`: a scan reads memory in
-    sequence. `tolerance` is (numerator of t, its denominator, epsilon, number of attributes).
+    Vertices are rows of `have` and `sizes`, and row i of `want` is that of the i-th asked one,
+    whose candidates are rows `begin[i]` to `stop[i] - 1`: a scan reads memory in sequence. Near
+    are those within epsilon of its size: pairs of i and a row, shape (pairs, 2), by i.
     """
-    numerator, denominator, epsilon, q = tolerance
-    counts = np.zeros((2, asked.shape[0]), dtype=np.int64)
+    counts = np.zeros(asked.shape[0], dtype=np.int64)
+    near = np.empty((1024, 2), dtype=np.int64)
+    filled = 0
     for i in range(asked.shape[0]):
-        v = asked[i]
         for u in range(begin[i], stop[i]):
             if not contains(have, u, want, i):
                 continue
-            counts[0, i] += 1
-            if 2 * abs(sizes[u] - sizes[v]) <= epsilon:
-                limit = scaled_limit(sizes[v], sizes[u], numerator, denominator)
-                if wide_similar(attributes, q, v, u, sizes[v], sizes[u], limit):
-                    counts[1, i] += 1
-    return counts
+            counts[i] += 1
+            if 2 * abs(sizes[u] - sizes[asked[i]]) <= epsilon:
+                if filled == near.shape[0]:
+                    more = np.empty((2 * filled, 2), dtype=np.int64)
+                    more[:filled] = near
+                    near = more
+                near[filled, 0] = i
+                near[filled, 1] = u
+                filled += 1
+    return counts, near[:filled].copy()
+
+
+@kernel
+def are_similar(
+    pairs: NDArray[np.int64],
+    attributes: WideRows,
+    sizes: NDArray[np.int64],
+    tolerance: tuple[int, int, int],
+) -> NDArray[np.bool_]:
+    """Return whether the attributes of both neighbourhoods are, for pairs of rows, shape (x, 2).
+
+    `tolerance` is (numerator of t, its denominator, number of attributes).
+    """
+    found = np.zeros(pairs.shape[0], dtype=np.bool_)
+    for i in range(pairs.shape[0]):
+        v, u = pairs[i]
+        limit = scaled_limit(sizes[v], sizes[u], tolerance[0], tolerance[1])
+        found[i] = wide_similar(attributes, tolerance[2], v, u, sizes[v], sizes[u], limit)
+    return found

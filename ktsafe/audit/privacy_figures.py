@@ -205,7 +205,7 @@ def _known(
     codes = released.codes[:, :-1]
     offsets = np.cumsum([0, *(len(texts) for texts in released.categories[:-1])])[:-1]
     columns = np.ascontiguousarray(codes + offsets.astype(np.int32))
-    tolerance = (params.t.numerator, params.t.denominator, params.epsilon, codes.shape[1])
+    tolerance = (params.t.numerator, params.t.denominator, codes.shape[1])
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     counts = np.zeros((2, len(asked)), dtype=np.int64)
@@ -213,17 +213,24 @@ def _known(
         # All that is compared is of one class; who has no candidates is asked nowhere.
         vertices, here = order[low:high], np.flatnonzero((begin >= low) & (stop <= high))
         here = here[begin[here] < stop[here]]
-        indptr, neighbours = _neighbours(released, vertices)
-        counts[:, here] = core.known_candidates(
-            place[real[asked[here]]] - low,
+        rows = place[real[asked[here]]] - low
+        counts[0, here], near = core.known_candidates(
+            rows,
             begin[here] - low,
             stop[here] - low,
             _runs(true, tuples[real], asked[here]),
             _runs(released, tuples, vertices),
-            WideRows(*wide_rows(vertices, indptr, neighbours, columns)),
             released.degrees[vertices] + 1,
-            tolerance,
+            params.epsilon,
         )
+        # Few are near anybody that is asked; the attributes around others are not counted.
+        ends = np.column_stack((rows[near[:, 0]], near[:, 1]))
+        needed, at = np.unique(ends, return_inverse=True)
+        some = vertices[needed]
+        attributes = WideRows(*wide_rows(some, *_neighbours(released, some), columns))
+        sizes = released.degrees[some] + 1
+        is_similar = core.are_similar(at.reshape(-1, 2), attributes, sizes, tolerance)
+        counts[1, here] = np.bincount(near[is_similar, 0], minlength=len(here))
     return asked, counts
 
 
