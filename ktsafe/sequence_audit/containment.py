@@ -138,9 +138,9 @@ class Containment(CopyOnExtend):
         number = np.full(len(people), -1, dtype=np.int64)
         number[is_published] = structure.vertices[position[is_published]]
         ties = edge_keys(number, truth.edges)
-        n_ties_of_withheld = int(np.count_nonzero(ties < 0))
-        ties = ties[ties >= 0]
         ties.sort()
+        n_ties_of_withheld = int(np.searchsorted(ties, 0))
+        ties = ties[n_ties_of_withheld:]
         is_true, is_shown = met(_shown(structure, owner, people, number), ties)
         owner_of = _table(structure.vertices, owner)
         missing = np.sort(renumbered(owner_of, ties[~is_shown]))
