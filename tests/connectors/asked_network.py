@@ -10,11 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ktsafe.connectors.base import Record, TopicPartition
-from ktsafe.connectors.snapshots import (
-    AskedDumps,
-    QueriedDatabase,
-    SnapshotSource,
-)
+from ktsafe.connectors.snapshots import AskedDumps, QueriedDatabase, SnapshotSource
 from ktsafe.stream.files.tables import OwnTables
 from tests.feeds import Graph, fold
 

@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.connectors.snapshots import (
-    QueriedDatabase,
-)
-from tests.connectors.asked_network import (
-    Network,
-)
+from ktsafe.connectors.snapshots import QueriedDatabase
+from tests.connectors.asked_network import Network
 
 
 @pytest.fixture

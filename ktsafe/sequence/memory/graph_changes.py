@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.numbering import are_distinct
 from ktsafe.sequence.memory.column_table import Integers, ascending, edge_ends
 
 Values = tuple[str, ...]
@@ -81,8 +82,8 @@ class Changes:
 def _are_distinct(ties: Integers) -> bool:
     """Return whether no two of some pairs, shape (m, 2), are equal."""
     if ties.dtype == np.int32:
-        # The eight bytes of a pair as one number, which is sorted in a tenth of the time.
-        return bool(np.diff(np.sort(ties.view(np.int64).reshape(-1))).all())
+        # The eight bytes of a pair as one number, which is sorted in a fraction of the time.
+        return are_distinct(ties.view(np.int64).reshape(-1))
     ordered = ties[np.lexsort(ties.T)]
     return bool(np.diff(ordered, axis=0).any(axis=1).all())
 

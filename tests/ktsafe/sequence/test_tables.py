@@ -35,6 +35,11 @@ def column(drawn: list[tuple[int, int]]) -> np.ndarray:
     return np.array(drawn, dtype=np.int64).reshape(-1, 2)
 
 
+def column_of(numbers: list[int]) -> np.ndarray:
+    """Return numbers as an array."""
+    return np.array(numbers, dtype=np.int64)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
@@ -98,6 +103,23 @@ def test_a_copy_changes_by_itself(seed: int) -> None:
         again.load([page for _, page in chosen.pages()])
         assert dict(again.pages()) == dict(chosen.pages())
         assert again.used().tolist() == sorted(known)
+
+
+@given(
+    keys=st.lists(st.one_of(st.integers(0, 20), st.integers(0, 2**62)), unique=True),
+    more=st.lists(st.integers(-2, 2**62)),
+)
+def test_people_are_found_by_dense_keys_and_by_others(keys: list[int], more: list[int]) -> None:
+    """Against a dict: each key's row, and nobody's for a key that is not there, whatever keys."""
+    table = PersonTable()
+    rows = table.add(len(keys), key=column_of(keys), place=-1, cls=0, sensitive=0, since=0)
+    gone, more = rows[::3], [*more, *range(-2, 24)]
+    table.free(gone)
+    naive = dict(zip(keys, rows.tolist(), strict=True))
+    for key in keys[::3]:
+        del naive[key]
+    found = table.rows_of(column_of([*keys, *more]))
+    assert found.tolist() == [naive.get(key, -1) for key in [*keys, *more]]
 
 
 def test_columns_are_frozen() -> None:
