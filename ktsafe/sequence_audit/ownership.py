@@ -79,13 +79,15 @@ class Ownership(CopyOnExtend):
         self,
         vertices: NDArray[np.int64],
         n_numbers: int,
-        owners: Sequence[Hashable | None] | None,
+        owners: Sequence[Hashable | None] | NDArray[np.int64] | None,
         is_vacated: NDArray[np.bool_],
     ) -> Owned:
         """Take the owners of one more release; None altogether means that nothing is known.
 
         Parameters
         ----------
+        owners:
+            As an `AuditedRelease` has them.
         is_vacated:
             bool, shape (n,), or one for all: whose owner is said to have left since the release
             before.
@@ -93,8 +95,13 @@ class Ownership(CopyOnExtend):
         owner = np.full(len(vertices), NOBODY, dtype=np.int64)
         self.is_known &= owners is not None
         if owners is not None:
-            has_one = np.array([x is not None for x in owners], dtype=np.bool_)
-            owner[has_one] = self._people.of([x for x in owners if x is not None])
+            if isinstance(owners, np.ndarray):
+                has_one = owners >= 0
+                people: Iterable[Hashable] = owners[has_one]
+            else:
+                has_one = np.array([x is not None for x in owners], dtype=np.bool_)
+                people = [x for x in owners if x is not None]
+            owner[has_one] = self._people.of(people)
         last = grown(self._last_owner, n_numbers, NOBODY).copy()
         seen = grown(self._was_seen, n_numbers, 0).copy()
         owned = owner >= 0

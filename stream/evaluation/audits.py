@@ -44,7 +44,7 @@ _TRUTH_AFTER_IMPORT: Final = (
 
 def audited(
     release: Release,
-    owners: Mapping[str, Hashable | None] | None = None,
+    owners: Mapping[str, Hashable | None] | NDArray[np.int64] | None = None,
     shift: NDArray[np.int64] | None = None,
     vacated: Collection[str] = (),
 ) -> AuditedRelease:
@@ -53,7 +53,8 @@ def audited(
     Parameters
     ----------
     owners:
-        Private: by released id the person behind it, None without one; None: nothing is known.
+        Private: by released id the person behind it, None without one; or the number of the person
+        behind each vertex, -1 without one; None: nothing is known.
     shift:
         Private: the certificate of the release, see `read_shift`.
     vacated:
@@ -61,6 +62,12 @@ def audited(
     """
     schema = release.manifest.schema
     codes, meanings = release.codes()
+    behind: Sequence[Hashable | None] | NDArray[np.int64] | None
+    if isinstance(owners, Mapping):
+        unmatched = len(owners.keys() ^ set(release.ids))
+        behind = [owners.get(name) for name in release.ids]
+    else:
+        unmatched, behind = 0, owners
     return AuditedRelease(
         release_id=release.manifest.release_id,
         sequence_id=release.manifest.sequence_id,
@@ -70,9 +77,9 @@ def audited(
         codes=codes[:, :-1],
         is_sensitive=release.is_sensitive(),
         edges=release.edges,
-        owners=None if owners is None else [owners.get(name) for name in release.ids],
+        owners=behind,
         vacated=vacated,
-        unmatched=0 if owners is None else len(owners.keys() ^ set(release.ids)),
+        unmatched=unmatched,
         sensitive_texts=CodedTexts(meanings[schema.sensitive], codes[:, -1]),
         schema=msgspec.to_builtins(schema),
         shift=shift,

@@ -404,11 +404,11 @@ def _case(
 ) -> AuditedRelease:
     """Return a release that was read back as the auditor takes it, owners being lives."""
     lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
-    behind = [life if life >= 0 else None for life in lives.tolist()]
     vacated = built.figures[VACATED]
-    if len(behind) == len(release.ids) and all(map(operator.eq, release.ids, built.ids)):
+    if len(lives) == len(release.ids) and all(map(operator.eq, release.ids, built.ids)):
         # As it was written, in order: nobody has to be looked up.
-        return dataclasses.replace(audited(release, None, shift, vacated), owners=behind)
+        return audited(release, lives, shift, vacated)
+    behind = [life if life >= 0 else None for life in lives.tolist()]
     return audited(release, dict(zip(built.ids, behind, strict=True)), shift, vacated)
 
 
