@@ -106,6 +106,7 @@ class Publisher:
         self._publishing: Future[None] | None = None
         self._staged: ReleaseRecord | None = None
         self._retry_at_s = 0.0
+        self._began_s = monotonic()
         self._open_reader = open_reader
         self.known: deque[KnownRelease] = deque()
 
@@ -113,6 +114,11 @@ class Publisher:
     def busy(self) -> bool:
         """Whether a release is between its cut and the sink."""
         return self._build is not None or self._staged is not None
+
+    @property
+    def in_flight_s(self) -> float:
+        """How long the release has been on its way that began last."""
+        return self._monotonic() - self._began_s
 
     def recover(self) -> None:
         """Compare ledger and sink, and take up a release that was staged but not confirmed.
@@ -186,7 +192,7 @@ class Publisher:
             return self._snapshotter.build(due)
 
         self._build = build
-        self._retry_at_s = self._monotonic()
+        self._began_s = self._retry_at_s = self._monotonic()
         self._observer.release_begun()
         self._building = self._executor.submit(self._build)
 

@@ -45,8 +45,11 @@ class Clock(enum.StrEnum):
     WALL = "wall"
 
 
-RELEASE_LOOK_S: Final = 0.01
-"""How often the release in flight is looked at while the feed waits for it."""
+RELEASE_LOOK_S: Final = (0.01, 0.1)
+"""Shortest and longest pause between looks at the release in flight, while the feed waits for it.
+
+In between it is a hundredth of the time that the release has taken: looks cost a long one little.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +134,9 @@ class Loop:
                 break
             if self.publisher.busy and self._is_held_up():
                 # Not in the source: it would not notice that the release is ready.
-                self.clocks.sleep(RELEASE_LOOK_S)
+                at_least, at_most = RELEASE_LOOK_S
+                look_s = self.publisher.in_flight_s / 100
+                self.clocks.sleep(min(max(look_s, at_least), at_most))
         self.observer.ready(False)
         if self.settings.drain and (undecided := self.ingest.undecided):
             log.warning(

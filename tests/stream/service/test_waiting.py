@@ -56,3 +56,23 @@ def test_a_feed_that_may_give_more_is_waited_for(tmp_path):
     world.run(loop={"drain": False}, stopping=lambda: next(rounds, None) is None)
     assert len(world.releases.releases) > 1
     assert source.waited_s > 10
+
+
+def test_a_long_release_is_looked_at_less_often(tmp_path):
+    """A look costs a millisecond: a hundred a second would take a tenth of what builds it."""
+    world = World(tmp_path, PARTITIONS)
+    looks = []
+
+    class Slow(_TakesASecond):
+        def submit(self, task):
+            future, at_s = Inline.submit(self, task), world.now_s + 100.0
+            done = future.done
+            future.done = lambda: looks.append(world.now_s) or (world.now_s >= at_s and done())
+            return future
+
+    world.run(executor=Slow(world))
+    n = len(world.releases.releases)
+    # A hundred seconds to build and a hundred to publish; a tenth of a second between looks, or a
+    # hundredth of what the release has taken by then.
+    assert 200 * n <= world.now_s < 201 * n
+    assert len(looks) < n * 2_700
