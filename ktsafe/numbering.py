@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 TABLE_MIN = 1024
 """Room for a table of ranks, however few numbers there are."""
 AT_ONCE = 100_000
-"""Ids that are made together."""
+"""Ids that are made, or read, together."""
+ID_DIGITS = 16
 
 
 def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -116,6 +117,33 @@ class Ids(Sequence[str]):
 
     def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
         self.numbers = numbers.astype(np.uint64)
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Ids | None:
+        """Return texts as ids; None if one is not 16 hexadecimal digits as they are written."""
+        numbers = np.empty(len(texts), dtype=np.uint64)
+        for begin in range(0, len(texts), AT_ONCE):
+            some = texts[begin : begin + AT_ONCE]
+            joined = "".join(some)
+            try:
+                octets = bytes.fromhex(joined)
+            except ValueError:
+                return None
+            # Spaces and capital letters can be read as well.
+            if set(map(len, some)) != {ID_DIGITS} or octets.hex() != joined:
+                return None
+            numbers[begin : begin + len(some)] = np.frombuffer(octets, dtype=">u8")
+        return cls(numbers)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether these are the same texts in the same order, in a list or as ids."""
+        if isinstance(other, Ids):
+            return np.array_equal(self.numbers, other.numbers)
+        return isinstance(other, list) and list(self) == other
+
+    def __hash__(self) -> int:
+        """Fail, as that of a list does."""
+        raise TypeError("unhashable type: 'Ids'")
 
     def __len__(self) -> int:
         return len(self.numbers)

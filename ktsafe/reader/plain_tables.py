@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-ID_DIGITS: Final = 16
+from ktsafe.numbering import ID_DIGITS, Ids
+
 _EDGE_LINE: Final = 2 * ID_DIGITS + 2
 """Bytes of two ids of 16 digits, a comma and the end of the line."""
 _NO_OCTET: Final = 256
@@ -22,16 +24,18 @@ FIELD_MAX: Final = 131_072
 _QUOTED: Final = frozenset(',"\r\n')
 
 
-def plain_columns(data: bytes, header: Sequence[str]) -> list[list[str]] | None:
-    r"""Return the columns that a CSV reader finds where no field is quoted.
+def plain_columns(
+    data: bytes, header: Sequence[str]
+) -> tuple[Sequence[str], list[list[str]]] | None:
+    r"""Return the first column, `Ids` if it holds such, and the others, where no field is quoted.
 
-    None unless the file has this header, lines of as many fields that end with a newline, and
-    nothing else that a CSV reader must look at.
+    They are what a CSV reader finds. None unless the file has this header, lines of as many fields
+    that end with a newline, and nothing else that a CSV reader must look at.
 
     Examples
     --------
     >>> plain_columns(b"id,city\na,B\nb,\n", ["id", "city"])
-    [['a', 'b'], ['B', '']]
+    (['a', 'b'], [['B', '']])
     >>> plain_columns(b'id,city\na,"B"\n', ["id", "city"]) is None
     True
     """
@@ -49,9 +53,10 @@ def plain_columns(data: bytes, header: Sequence[str]) -> list[list[str]] | None:
         return None
     if np.diff(ends, prepend=-1).max(initial=0) > FIELD_MAX:
         return None
-    columns: list[list[str]] = [[] for _ in header]
+    ids: list[Sequence[str]] = []
     # Values come again and again; ids, in the first column, do not.
-    known: list[dict[str, str]] = [{} for _ in header]
+    columns: list[list[str]] = [[] for _ in header[1:]]
+    known: list[dict[str, str]] = [{} for _ in columns]
     stops = [*ends[width * LINES_AT_ONCE - 1 :: width * LINES_AT_ONCE].tolist(), len(letters) - 1]
     begin = len(first)
     for stop in stops:
@@ -62,11 +67,15 @@ def plain_columns(data: bytes, header: Sequence[str]) -> list[list[str]] | None:
         begin = len(first) + stop + 1
         if len(fields) < width:
             break  # All lines were taken apart before.
-        columns[0] += fields[::width]
-        for column in range(1, width):
-            texts = fields[column::width]
-            columns[column] += map(known[column].setdefault, texts, texts)
-    return columns
+        some = fields[::width]
+        ids.append(some if (plain := Ids.of(some)) is None else plain)
+        for j, column in enumerate(columns):
+            texts = fields[j + 1 :: width]
+            column.extend(map(known[j].setdefault, texts, texts))
+    numbers = [block.numbers for block in ids if isinstance(block, Ids)]
+    if numbers and len(numbers) == len(ids):
+        return Ids(np.concatenate(numbers)), columns
+    return list(itertools.chain.from_iterable(ids)), columns
 
 
 def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
@@ -88,14 +97,11 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
     lines = np.frombuffer(data, dtype=np.uint8, offset=len(header)).reshape(-1, _EDGE_LINE)
     if (lines[:, ID_DIGITS] != ord(",")).any() or (lines[:, -1] != ord("\n")).any():
         return None
-    text = "".join(ids).encode()
-    if {*map(len, ids)} != {ID_DIGITS} or len(text) != ID_DIGITS * len(ids):
+    known = ids if isinstance(ids, Ids) else Ids.of(ids)
+    if known is None or not len(known):
         return None
-    known = _hexadecimal(np.frombuffer(text, dtype=np.uint8).reshape(-1, ID_DIGITS))
-    if known is None:
-        return None
-    order = np.argsort(known)
-    ranked = known[order]
+    order = np.argsort(known.numbers)
+    ranked = known.numbers[order]
     # The service draws ids below 2**62: first bits that all share would tell none apart.
     bits = min(len(ranked).bit_length() + 1, 24)
     shift = np.uint64(max(int(ranked[-1]).bit_length() - bits, 0))

@@ -137,7 +137,7 @@ def _candidates(release: Release, own: str, mapping: Path) -> set[str]:
     _, counts = verify_flags(
         release.quasi_identifiers(), flags, release.edges, release.params, certificate=shift
     )
-    return {release.ids[v] for v in np.flatnonzero(counts[0])}
+    return {release.ids[v] for v in np.flatnonzero(counts[0]).tolist()}
 
 
 def _follows(before: _ReleaseOfPerson | None, now: _ReleaseOfPerson) -> bool:

@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from ktsafe.connectors.base import MANIFEST, WITHDRAWN
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
-from ktsafe.numbering import classes_of
+from ktsafe.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.seals import reason_of
 from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, read_columns
@@ -166,7 +166,7 @@ class Release:
     """
 
     manifest: Manifest
-    ids: list[str]
+    ids: Sequence[str]
     columns: Mapping[str, list[str]]
     edges: NDArray[np.int64]
     statistics: Statistics | None = None
@@ -236,12 +236,13 @@ class Release:
         import networkx as nx  # noqa: PLC0415 -- only callers that need its graphs wait for it
 
         graph = nx.Graph()
-        for v, name in enumerate(self.ids):
+        names = list(self.ids)
+        for v, name in enumerate(names):
             every = {**self.columns, **self.insensitive}
             graph.add_node(name, **{a: column[v] for a, column in every.items()})
         for i, (u, v) in enumerate(self.edges.tolist()):
             beside = {a: column[i] for a, column in self.edge_columns.items()}
-            graph.add_edge(self.ids[u], self.ids[v], **beside)
+            graph.add_edge(names[u], names[v], **beside)
         return graph
 
 
@@ -330,8 +331,8 @@ def read_release(folder: Path | str) -> Release:
     if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
         raise ReleaseUnreadable(f"The manifest in {folder} does not list {min(missing)}.")
     names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
-    ids, *texts = _vertices(folder, manifest, ["id", *names])
-    if len(set(ids)) != len(ids):
+    ids, texts = _vertices(folder, manifest, ["id", *names])
+    if not (are_distinct(ids.numbers) if isinstance(ids, Ids) else len(set(ids)) == len(ids)):
         raise ReleaseUnreadable(f"{folder / 'vertices.csv'} lists an id twice.")
     columns = dict(zip(names, texts, strict=True))
     edges = _edges(folder, manifest, ids)
@@ -358,8 +359,10 @@ def read_release(folder: Path | str) -> Release:
 _EDGE_HEADER = ["source", "target"]
 
 
-def _vertices(folder: Path, manifest: Manifest, header: list[str]) -> list[list[str]]:
-    """Return the columns of vertices.csv."""
+def _vertices(
+    folder: Path, manifest: Manifest, header: list[str]
+) -> tuple[Sequence[str], list[list[str]]]:
+    """Return the ids and the other columns of vertices.csv."""
     path = folder / "vertices.csv"
     if VERTICES_PARQUET not in manifest.sha256:
         with suppress(OSError), open_regular(path) as file:
@@ -368,10 +371,11 @@ def _vertices(folder: Path, manifest: Manifest, header: list[str]) -> list[list[
                 return found
     rows = _rows(path, header)
     _check_parquet(folder, manifest, VERTICES_PARQUET, header, rows)
-    return [[row[j] for row in rows] for j in range(len(header))]
+    ids, *columns = [[row[j] for row in rows] for j in range(len(header))]
+    return ids, columns
 
 
-def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64]:
+def _edges(folder: Path, manifest: Manifest, ids: Sequence[str]) -> NDArray[np.int64]:
     """Return the positions of the ends of all edges, shape (m, 2), as edges.csv lists them."""
     path = folder / "edges.csv"
     if EDGES_PARQUET not in manifest.sha256:

@@ -148,7 +148,7 @@ class ReleaseHeader:
     columns: Columns = dataclasses.field(default_factory=Columns)
 
 
-def random_ids(n: int, *, seed: int | None = None) -> list[str]:
+def random_ids(n: int, *, seed: int | None = None) -> Ids:
     """Return `n` distinct random ids of 16 hexadecimal digits, in random order.
 
     They come from the system's CSPRNG, not from the mechanism's generator, so neither tells
@@ -162,20 +162,7 @@ def random_ids(n: int, *, seed: int | None = None) -> list[str]:
         drawn = np.concatenate((drawn, more))
         _, first = np.unique(drawn, return_index=True)
         drawn = drawn[np.sort(first)]
-    return list(Ids(drawn))
-
-
-def numbers_of(ids: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the numbers that ids of 16 hexadecimal digits stand for.
-
-    Examples
-    --------
-    >>> numbers_of(["000000000000000a", "8000000000000000"]).tolist() == [10, 2**63]
-    True
-    """
-    if isinstance(ids, Ids):
-        return ids.numbers
-    return np.frombuffer(bytes.fromhex("".join(ids)), dtype=">u8").astype(np.uint64)
+    return Ids(drawn)
 
 
 def release_id(index: int, slot_us: int) -> str:

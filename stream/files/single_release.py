@@ -12,6 +12,7 @@ from typing import Any
 from ktsafe.anonymization import Anonymized
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
+from ktsafe.numbering import Ids
 from ktsafe.protection import Protected
 from ktsafe.stream.files.certificates import in_order, verified, write_certificate
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
@@ -51,7 +52,7 @@ def written_and_verified(
     *,
     seed: int | None = None,
     shown: bool,
-) -> tuple[Release, Verdict, list[str]]:
+) -> tuple[Release, Verdict, Ids]:
     """Write a release into a folder, read it again and judge what was read.
 
     Parameters

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph
 from ktsafe.generalization.named_values import Named
 from ktsafe.noisy_tables import TrueChanges
+from ktsafe.numbering import Ids
 from ktsafe.state.ledger import (
     Ledger,
     PendingCut,
@@ -106,7 +107,7 @@ class Built:
     """
 
     graph: AttributedGraph
-    ids: Sequence[str]
+    ids: Ids
     origin: NDArray[np.int64]
     shift: NDArray[np.int32] | None = None
     pages: Iterable[tuple[str, bytes]] = ()

@@ -329,7 +329,7 @@ class Snapshotter:
         shown = AttackTarget(
             due.series.sequence_id,
             case,
-            releases_write.numbers_of(built.ids),
+            built.ids.numbers,
             due.snapshot.lives,
             has_past=self._mechanism.guarantee.window == "all",
             release_id=releases_write.release_id(due.index, due.cut.slot_us),

@@ -53,8 +53,24 @@ def test_ids_are_the_texts_of_their_numbers(numbers: list[int], at_once: int) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbering, "AT_ONCE", at_once)
         assert list(ids) == texts
+        assert Ids.of(texts) == ids
     assert [ids[i] for i in range(len(ids))] == texts
     assert list(ids[1:-1]) == texts[1:-1]
     assert ids.text() == "".join(texts)
+    assert Ids.of(texts) == ids == texts
+    assert ids != [*texts, "0" * 16]
     ordered, order = ids.ordered()
     assert list(ordered) == sorted(texts) == [texts[i] for i in order.tolist()]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "0" * 15, "0" * 17, "00 00000000000000"[:16], "A" * 16, "g" * 16, "é" * 16]
+)
+def test_what_is_no_id_is_not_taken_for_one(text: str) -> None:
+    """Nor where all together have the length of ids."""
+    plain = "0" * 16
+    assert Ids.of([plain, text]) is None
+    assert Ids.of([text, plain]) is None
+    assert Ids.of(["0" * 15, "0" * 17]) is None
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Ids(np.zeros(1, dtype=np.uint64)))
