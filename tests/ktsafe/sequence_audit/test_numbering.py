@@ -60,6 +60,7 @@ class Naive:
 def test_every_distinct_thing_has_a_number_in_the_order_of_appearance(
     batches: list[list[Hashable]],
 ) -> None:
+    """Whatever the things, and whatever comes after them."""
     numbering, naive = Numbering(), Naive()
     for things in [*batches, *batches]:
         assert numbering.of(things).tolist() == naive.of(things)
@@ -70,6 +71,7 @@ def test_every_distinct_thing_has_a_number_in_the_order_of_appearance(
 def test_a_numbering_that_was_sealed_knows_what_it_knew(
     batches: list[list[Hashable]], when: int
 ) -> None:
+    """Though it was told only keyed hashes."""
     numbering, naive = Numbering(), Naive()
     for i, things in enumerate(batches):
         if i == when:
@@ -83,6 +85,7 @@ def test_a_numbering_that_was_sealed_knows_what_it_knew(
 
 
 def test_seals_do_not_depend_on_how_things_are_held() -> None:
+    """As integers, in a dictionary, or in a dictionary since something else came."""
     ids = [f"{number:016x}" for number in (7, 2**63, 1)]
     plain, mixed = Numbering(ids), Numbering([*ids, "B"])
     assert mixed.sealed(KEY)[: 3 * SEAL_BYTES] == plain.sealed(KEY)
@@ -91,6 +94,7 @@ def test_seals_do_not_depend_on_how_things_are_held() -> None:
 
 
 def test_whole_numbers_are_the_same_from_a_list_and_from_an_array() -> None:
+    """Of any width; flags are the numbers that they are equal to."""
     numbering = Numbering([5, -1])
     assert numbering.of(np.array([-1, 9, 5], dtype=np.int32)).tolist() == [1, 2, 0]
     assert numbering.of([True, 9, 1]).tolist() == [3, 2, 3]
@@ -98,12 +102,14 @@ def test_whole_numbers_are_the_same_from_a_list_and_from_an_array() -> None:
 
 
 def test_columns_of_few_texts_are_numbered_by_their_texts() -> None:
+    """Each text is asked for once."""
     column = CodedTexts(["B", "X"], np.array([1, 1, 0]))
     assert Numbering(["X"]).of(column).tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("ids", [["0" * 16, "1" * 16, "0" * 16], ["B", "X", "B"]])
 def test_an_id_that_is_there_twice_is_refused(ids: list[str]) -> None:
+    """Of plain ids and of others."""
     flags = np.zeros(3, dtype=np.bool_)
     codes, edges = np.zeros((3, 0), dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
     with pytest.raises(InvalidGraph, match="twice"):
