@@ -43,6 +43,32 @@ class RewiringState(NamedTuple):
     mark: NDArray[np.int64]
 
 
+@kernel
+def by_vertex(
+    edges: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return where the edges of each vertex begin, their other ends, and their numbers.
+
+    Those of which it is the first end come first, each in the order of the edges.
+    """
+    first = np.zeros(n + 1, dtype=np.int64)
+    for e in range(edges.shape[0]):
+        first[edges[e, 0] + 1] += 1
+        first[edges[e, 1] + 1] += 1
+    for v in range(n):
+        first[v + 1] += first[v]
+    place = first[:-1].copy()
+    far = np.empty(2 * edges.shape[0], dtype=np.int32)
+    number = np.empty(2 * edges.shape[0], dtype=np.int32)
+    for side in range(2):
+        for e in range(edges.shape[0]):
+            v = edges[e, side]
+            far[place[v]] = edges[e, 1 - side]
+            number[place[v]] = e
+            place[v] += 1
+    return first, far, number
+
+
 @inner_kernel
 def mark_neighbours(state: RewiringState, u: int) -> int:
     """Mark the neighbours of u; return the mark."""

@@ -57,7 +57,7 @@ class Round(NamedTuple):
     def rewiring_state(self, ends: NDArray[np.int32]) -> core.RewiringState:
         """Return the release as a part may change it, given its inserted edges."""
         n = len(self.classes)
-        own_first, _, own = _by_vertex(ends, n)
+        own_first, _, own = core.by_vertex(ends, n)
         return core.RewiringState(
             classes=self.classes,
             first=self.first,
@@ -130,7 +130,7 @@ def exchanged(
         return inserted
     others = inserted[:0] if staying is None else staying
     n_fixed = len(shown) + len(others)
-    first, near, edge = _by_vertex(np.concatenate((shown, others, inserted)), len(classes))
+    first, near, edge = core.by_vertex(np.concatenate((shown, others, inserted)), len(classes))
     part_of = parts_of(classes, inserted)
     parts = [np.flatnonzero(part_of == i) for i in range(int(part_of.max()) + 1)]
     # An edge that leaves a slot is followed by another one of the same part.
@@ -210,15 +210,3 @@ def _likelihood(
     true, fake = counts
     likelihood: NDArray[np.float64] = np.log(true / fake)
     return likelihood
-
-
-def _by_vertex(
-    edges: NDArray[np.int32], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return where the edges of each vertex begin, their other ends, and their numbers."""
-    source = edges.T.reshape(-1)
-    first = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=n))))
-    order = np.argsort(source, kind="stable")
-    del source
-    far = edges[:, ::-1].T.reshape(-1)[order]
-    return first, far, np.remainder(order, max(len(edges), 1), out=order).astype(np.int32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
+from ktsafe.exact import _rewiring_core as core
 from ktsafe.exact import rewiring
 from ktsafe.exact.rewiring import parts_of, rewired
 from ktsafe.strategies import Request
@@ -66,3 +69,19 @@ def test_no_pair_of_classes_is_in_two_parts(graph, part_min):
         pair = tuple(sorted(graph.qi_classes[[u, v]].tolist()))
         assert of_pair.setdefault(pair, number) == number
     assert set(part) == set(range(len(set(part))))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20))
+def test_edges_are_listed_by_their_ends(pairs):
+    """By each vertex its edges in order, those first that begin with it."""
+    edges = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    first, far, number = core.by_vertex(edges, 6)
+    told = [
+        [(v, e) for v, e in zip(far[a:b].tolist(), number[a:b].tolist(), strict=True)]
+        for a, b in itertools.pairwise(first.tolist())
+    ]
+    assert told == [
+        [(v, e) for e, (u, v) in enumerate(pairs) if u == w]
+        + [(u, e) for e, (u, v) in enumerate(pairs) if v == w]
+        for w in range(6)
+    ]
