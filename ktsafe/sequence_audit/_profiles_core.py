@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from ktsafe.kernels import inner_kernel, kernel
 
+VALUES_PER_NEIGHBOUR = 4
+"""Up to so many values for each member of a neighbourhood they are counted in a table."""
+
 
 class Profiles(NamedTuple):
     """Profiles one after another: row r is `flat[pointer[r]:pointer[r + 1]]`."""
@@ -75,8 +78,9 @@ def profiles(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     codes: NDArray[np.int64],
+    n_values: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pointer and flat profiles of `vertices`; codes has shape (n, q)."""
+    """Return pointer and flat profiles of `vertices`; codes (n, q) are below `n_values` (q)."""
     n_columns = codes.shape[1]
     capacity = 0
     degree_max = 0
@@ -87,6 +91,7 @@ def profiles(
     pointer = np.zeros(vertices.shape[0] + 1, dtype=np.int64)
     flat = np.empty(capacity, dtype=np.int64)
     near = np.empty(degree_max + 1, dtype=np.int64)
+    counts = np.zeros(VALUES_PER_NEIGHBOUR * (degree_max + 1), dtype=np.int64)
     filled = 0
     for r in range(vertices.shape[0]):
         v = vertices[r]
@@ -97,6 +102,18 @@ def profiles(
             flat[filled] = codes[v, a]
             filled += 1
         for a in range(n_columns):
+            if n_values[a] <= VALUES_PER_NEIGHBOUR * (degree + 1):
+                # Few values: a table of all takes less than putting neighbours in order.
+                counts[codes[v, a]] += 1
+                for i in range(degree):
+                    counts[codes[indices[indptr[v] + i], a]] += 1
+                for value in range(n_values[a]):
+                    if counts[value]:
+                        flat[filled] = (a << 32) | value
+                        flat[filled + 1] = counts[value]
+                        filled += 2
+                        counts[value] = 0
+                continue
             near[0] = codes[v, a]
             for i in range(degree):
                 near[i + 1] = codes[indices[indptr[v] + i], a]

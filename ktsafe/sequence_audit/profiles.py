@@ -193,9 +193,10 @@ class Profiler(CopyOnExtend):
         if n and int(np.diff(indptr).max()) >= SIZE_MAX:
             raise InvalidGraph(f"A neighbourhood of {SIZE_MAX} or more cannot be audited.")
         codes = np.ascontiguousarray(codes)
+        n_values = codes.max(axis=0, initial=0) + 1
         for first in range(0, len(dirty), BUILT_AT_ONCE):
             some = dirty[first : first + BUILT_AT_ONCE]
-            pointer, flat = core.profiles(some, indptr, indices, codes)
+            pointer, flat = core.profiles(some, indptr, indices, codes, n_values)
             raw = flat.tobytes()
             cuts = itertools.pairwise((8 * pointer).tolist())
             location[vertices[some]] = [self._number(raw[a:b]) for a, b in cuts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import ktsafe.sequence_audit
 from ktsafe import PrivacyParams
 from ktsafe.sequence_audit import AuditedRelease, TrueGraph, profiles
+from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.containment import Containment
 from ktsafe.sequence_audit.persistence import EdgeAges
@@ -120,3 +122,30 @@ def test_the_auditor_shares_no_code_with_what_it_judges():
         ("verify",),
         ("Verdict",),
     }
+
+
+@settings(deadline=None)
+@given(st.data(), st.integers(1, 12), st.sampled_from([1, 3, 40]))
+def test_a_profile_counts_the_values_of_the_closed_neighbourhood(data, n, n_codes):
+    """Whether there are few values, which are counted in a table, or many."""
+    pairs = [(u, v) for v in range(n) for u in range(v)]
+    edges = data.draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    row = st.tuples(st.integers(0, n_codes - 1), st.integers(0, 1))
+    codes = data.draw(st.lists(row, min_size=n, max_size=n))
+    near = {v: [v] for v in range(n)}
+    for u, v in edges:
+        near[u].append(v)
+        near[v].append(u)
+    vertices = np.array(data.draw(st.permutations(range(n))), dtype=np.int64)
+    pointer, flat = core.profiles(
+        vertices,
+        *core.adjacency(n, np.array(edges, dtype=np.int64).reshape(-1, 2)),
+        np.array(codes, dtype=np.int64),
+        np.array([n_codes, 2], dtype=np.int64),
+    )
+    for r, v in enumerate(vertices.tolist()):
+        expected = [len(near[v]) - 1, *codes[v]]
+        for a in range(2):
+            for value, times in sorted(Counter(codes[u][a] for u in near[v]).items()):
+                expected += [a << 32 | value, times]
+        assert flat[pointer[r] : pointer[r + 1]].tolist() == expected
