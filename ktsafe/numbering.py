@@ -17,6 +17,8 @@ TABLE_MIN = 1024
 AT_ONCE = 100_000
 """Ids that are made, or read, together."""
 ID_DIGITS = 16
+KEYS_AT_ONCE = 1 << 20
+"""Keys that are compared together."""
 
 
 def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -87,8 +89,19 @@ def came_and_went(
     >>> came.tolist(), went.tolist()
     ([3], [5])
     """
-    now = np.sort(after, kind="stable")
-    both = np.concatenate((np.sort(before, kind="stable"), now))
+    then, now = (np.sort(keys, kind="stable") for keys in (before, after))
+    # Range by range: both in one piece would take several times their room.
+    cuts = max(then, now, key=len)[KEYS_AT_ONCE::KEYS_AT_ONCE]
+    ranges = (np.split(keys, np.searchsorted(keys, cuts)) for keys in (then, now))
+    came, went = zip(*map(_only_in_each, *ranges), strict=True)
+    return np.concatenate(came), np.concatenate(went)
+
+
+def _only_in_each(
+    then: NDArray[np.int64], now: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys that are only in `now`, and those only in `then`; all ascend."""
+    both = np.concatenate((then, now))
     both.sort(kind="stable")
     is_alone = np.ones(len(both), dtype=np.bool_)
     is_other = both[1:] != both[:-1]

@@ -32,15 +32,22 @@ def test_classes_are_numbered_as_sorted_rows(rows: list[tuple[int, ...]]) -> Non
     assert classes_of(list(table.T)).tolist() == [number[row] for row in rows]
 
 
-@given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)), st.randoms())
+@given(
+    st.sets(st.integers(0, 9)),
+    st.sets(st.integers(0, 9)),
+    st.randoms(),
+    st.sampled_from([1, 2, numbering.KEYS_AT_ONCE]),
+)
 def test_what_came_and_went_are_differences_of_sets(
-    before: set[int], after: set[int], random: np.random.Generator
+    before: set[int], after: set[int], random: np.random.Generator, at_once: int
 ) -> None:
-    """In any order of the keys."""
+    """In any order of the keys, however many are compared together."""
     keys = [sorted(each) for each in (before, after)]
     for each in keys:
         random.shuffle(each)
-    came, went = came_and_went(*(np.array(each, dtype=np.int64) for each in keys))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbering, "KEYS_AT_ONCE", at_once)
+        came, went = came_and_went(*(np.array(each, dtype=np.int64) for each in keys))
     assert came.tolist() == sorted(after - before)
     assert went.tolist() == sorted(before - after)
 
