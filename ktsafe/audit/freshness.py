@@ -402,7 +402,8 @@ def _position(ids: Numbers, others: Numbers) -> Numbers:
 def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
     """Compare the latest graph with the true ties, of which the release has `shown`."""
     ends = now.owners[np.searchsorted(now.ids, dark)]
-    between = edge_keys(ends[(ends >= 0).all(axis=1)])
+    # In order they are found near the last one.
+    between = np.sort(edge_keys(ends[(ends >= 0).all(axis=1)]))
     shared = shown + int(_among(between, now.ties).sum())
     return Overlap(len(now.ties), len(now.edges) + len(dark), shared)
 
