@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attacks.common.history import History
+from ktsafe.attacks.common.history import History, tie_keys
 from ktsafe.attacks.common.result import Result, auc_result
 from ktsafe.attacks.denoised import weighted_guesses
 from ktsafe.attacks.membership_of_ties import chances_of_truth
@@ -49,7 +49,8 @@ def age(history: History, params: PrivacyParams, rng: np.random.Generator) -> li
     if len(history.cases) < 2:
         return []
     case = history.cases[-1]
-    keys = [_tie_keys(history, i) for i in range(len(history.cases))]
+    releases = zip(history.ids, history.cases, strict=True)
+    keys = [tie_keys(ids, case.released) for ids, case in releases]
     is_shown = np.array([np.isin(keys[-1], shown) for shown in keys])
     lasts = np.cumprod(is_shown[::-1], axis=0).sum(axis=0)
     total = is_shown.sum(axis=0)
@@ -85,11 +86,3 @@ def _precision(scores: NDArray[np.int64], is_true: NDArray[np.bool_], top: float
     above, level = scores > least, scores == least
     hits = is_true[above].sum() + (n - above.sum()) * is_true[level].mean()
     return float(hits / n)
-
-
-def _tie_keys(history: History, i: int) -> NDArray[np.int64]:
-    """Return a number for each tie of release i, the same in every release."""
-    ends = history.ids[i][history.cases[i].released.edges].astype(np.int64).reshape(-1, 2)
-    low, high = ends.min(axis=1, initial=history.n_ids), ends.max(axis=1, initial=0)
-    keys: NDArray[np.int64] = low * history.n_ids + high
-    return keys

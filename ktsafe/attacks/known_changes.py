@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.common.history import ABSENT, History
+from ktsafe.attacks.common.history import ABSENT, History, tie_keys
 from ktsafe.attacks.common.nearest import Standing, standings
 from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.one_hop import SAME, standing_result
@@ -94,31 +94,28 @@ def _found(
 
 def _true_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
     """Return what each person gained and lost, by tuple: shape (n_persons, 2 tuples)."""
-    ties = [
-        history.persons[i][history.cases[i].original.edges].astype(np.int64) for i in (first, last)
-    ]
-    labels = [np.full(history.n_persons, ABSENT) for _ in ties]
+    keys = [tie_keys(history.persons[i], history.cases[i].original) for i in (first, last)]
+    labels = [np.full(history.n_persons, ABSENT) for _ in keys]
     for label, i in zip(labels, (first, last), strict=True):
         label[history.persons[i]] = history.tuples[0][i]
-    return _gained_and_lost(ties, labels, history.n_persons, history.tuples[2])
+    return _gained_and_lost(keys, labels, history.n_persons, history.tuples[2])
 
 
 def shown_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
     """Return what each id visibly gained and lost, by tuple: shape (n_ids, 2 tuples)."""
-    ties = [history.ids[i][history.cases[i].released.edges].astype(np.int64) for i in (first, last)]
+    keys = [tie_keys(history.ids[i], history.cases[i].released) for i in (first, last)]
     labels = [history.tuples_of_ids(i) for i in (first, last)]
-    return _gained_and_lost(ties, labels, history.n_ids, history.tuples[2])
+    return _gained_and_lost(keys, labels, history.n_ids, history.tuples[2])
 
 
 def _gained_and_lost(
-    ties: list[NDArray[np.int64]], labels: list[NDArray[np.int64]], n: int, n_labels: int
+    keys: list[NDArray[np.int64]], labels: list[NDArray[np.int64]], n: int, n_labels: int
 ) -> sparse.csr_matrix:
     """Return the counts of neighbours gained and lost by label; a lost one has its former label."""
-    keys = [np.minimum(t[:, 0], t[:, 1]) * n + np.maximum(t[:, 0], t[:, 1]) for t in ties]
     parts = []
     for only, label in zip(came_and_went(*keys), reversed(labels), strict=True):
-        ends = np.concatenate((only // n, only % n))
-        neighbours = np.concatenate((only % n, only // n))
+        low, high = only >> 32, only & 0xFFFFFFFF
+        ends, neighbours = np.concatenate((low, high)), np.concatenate((high, low))
         ones = np.ones(len(ends), dtype=np.int64)
         parts.append(sparse.csr_matrix((ones, (ends, label[neighbours])), shape=(n, n_labels)))
     return sparse.hstack(parts, format="csr")

@@ -9,6 +9,7 @@ releases in which a pair of classes was dark it is not: the attacker names the l
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.common.history import ABSENT, History
+from ktsafe.attacks.common.history import ABSENT, TIES_AT_ONCE, History, tie_keys
 from ktsafe.attacks.common.result import Result, share_result
-from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.numbering import came_and_went, classes_of
 from ktsafe.params import PrivacyParams
 
@@ -228,9 +228,11 @@ def _found(
     own = there[is_own[there]]
     of_person[owners[own]] = number[own]
     # One after the other: the ties of a large network take as much memory as all else.
-    true = [_keys(of_person[history.persons[i]], history.cases[i].original) for i in (first, last)]
+    true = [
+        tie_keys(of_person[history.persons[i]], history.cases[i].original) for i in (first, last)
+    ]
     true = _changed(true, classes)
-    seen = [_keys(number[history.ids[i]], history.cases[i].released) for i in (first, last)]
+    seen = [tie_keys(number[history.ids[i]], history.cases[i].released) for i in (first, last)]
     seen = _changed(seen, classes)
     changes = [NetChange(*of_both) for of_both in zip(true, seen, strict=True)]
     has_changed = sum(np.diff(each.true.indptr) for each in changes) > 0
@@ -255,17 +257,18 @@ def _groups(history: History, k: int, first: int, last: int, there: Numbers) -> 
 def _sums_of_neighbours(history: History, i: int, weights: Numbers) -> Numbers:
     """Return what the tuples of each id's released neighbours weigh together, shape (n_ids,)."""
     graph = history.cases[i].released
-    sums = np.append(0, np.cumsum(weights[history.tuples[1][i]][graph.indices]))
+    weight = weights[history.tuples[1][i]]
+    ends = np.arange(0, len(graph.indices) + TIES_AT_ONCE, TIES_AT_ONCE)
+    sums = np.zeros(graph.n_vertices, dtype=np.int64)
+    # Vertices whose neighbours begin in one stretch.
+    for first, last in itertools.pairwise(np.searchsorted(graph.indptr[:-1], ends).tolist()):
+        near = graph.indptr[first : last + 1]
+        running = np.append(0, np.cumsum(weight[graph.indices[near[0] : near[-1]]]))
+        # Sums go round at 2**64, and their differences come out all the same.
+        sums[first:last] = np.diff(running[near - near[0]])
     found = np.zeros(history.n_ids, dtype=np.int64)
-    # Sums go round at 2**64, and their differences come out all the same.
-    found[history.ids[i]] = sums[graph.indptr[1:]] - sums[graph.indptr[:-1]]
+    found[history.ids[i]] = sums
     return found
-
-
-def _keys(number: Numbers, graph: AttributedGraph) -> Numbers:
-    """Return a key for each edge both of whose vertices have a number, which is not negative."""
-    ends = number[graph.edges]
-    return edge_keys(ends[(ends >= 0).all(axis=1)])
 
 
 def _changed(keys: list[Numbers], classes: Numbers) -> list[sparse.csr_matrix]:

@@ -13,10 +13,12 @@ from scipy import sparse
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.nearest import neighbour_counts
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.numbering import are_distinct
 
 ABSENT = -1
+TIES_AT_ONCE = 1 << 20
+"""Ties that are looked at together: all at once would take room of each."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -135,6 +137,15 @@ class History:
         _, shown, size = self.tuples
         rows = neighbour_counts(self.cases[i].released, shown[i], size)
         return _placed(rows, self.ids[i], self.n_ids)
+
+
+def tie_keys(number: NDArray[np.int64], graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return a key for each tie whose ends both have a number, which is not negative."""
+    keys = [np.zeros(0, dtype=np.int64)]
+    for begin in range(0, graph.n_edges, TIES_AT_ONCE):
+        ends = number[graph.edges[begin : begin + TIES_AT_ONCE]]
+        keys.append(edge_keys(ends[(ends >= 0).all(axis=1)]))
+    return np.concatenate(keys)
 
 
 def _numbered(graph: AttributedGraph, number: dict[tuple[str, ...], int]) -> NDArray[np.int64]:

@@ -14,6 +14,8 @@ from scipy import sparse
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case, History
 from ktsafe.attacks import net_changes as module
+from ktsafe.attacks.common import history as history_module
+from ktsafe.attacks.known_changes import shown_changes
 from ktsafe.attacks.net_changes import LEAST, PRIOR, NetChange, guessed, net_changes
 from tests.ktsafe.attacks.test_sequences import control, histories, seeded
 
@@ -119,13 +121,24 @@ def test_many_people_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(histories(), st.integers(1, 3))
-def test_rows_weigh_what_their_neighbours_do(history: History, pairs_max: int) -> None:
-    """The sums by which cohorts are told are those of whole rows, round 2**64 or not."""
+def test_rows_weigh_what_their_neighbours_do(history: History, at_once: int) -> None:
+    """The sums by which cohorts are told are those of whole rows, round 2**64 or not.
+
+    However much is looked at together.
+    """
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, history.tuples[2])
-    for i in range(len(history.cases)):
-        expected = history.seen(i).astype(np.int64) @ weights
-        assert (module._sums_of_neighbours(history, i, weights) == expected).all()
     whole = net_changes(history, PrivacyParams(k=2), seeded())
+    shown = shown_changes(history, 0, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "PAIRS_MAX", pairs_max)
+        patch.setattr(module, "PAIRS_MAX", at_once)
+        for each in (module, history_module):
+            patch.setattr(each, "TIES_AT_ONCE", at_once)
         assert net_changes(history, PrivacyParams(k=2), seeded()) == whole
+        assert (shown_changes(history, 0, 1) != shown).nnz == 0
+        for i, case in enumerate(history.cases):
+            expected = history.seen(i).astype(np.int64) @ weights
+            assert (module._sums_of_neighbours(history, i, weights) == expected).all()
+            number = np.where(history.ids[i] % 3, history.ids[i], -1)
+            ends = [sorted(number[[u, v]].tolist()) for u, v in case.released.edges.tolist()]
+            keys = [u << 32 | v for u, v in ends if u >= 0]
+            assert history_module.tie_keys(number, case.released).tolist() == keys
