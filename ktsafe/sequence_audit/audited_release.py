@@ -321,6 +321,7 @@ def _are_distinct(ids: Sequence[str]) -> bool:
 
 
 def _keys_of_ids(texts: Sequence[Hashable] | NDArray[Any]) -> NDArray[np.uint64] | None:
+    """Return a key for each id: what `ktsafe.numbering.Ids` does, which auditors do not share."""
     keys = np.empty(len(texts), dtype=np.uint64)
     for begin in range(0, len(texts), THINGS_AT_ONCE):
         some = list(texts[begin : begin + THINGS_AT_ONCE])

@@ -122,11 +122,12 @@ def describe_receipt(found: Mapping[str, Any]) -> str:
 
 def _shown(release: Release, own: str) -> _ReleaseOfPerson:
     classes, meanings = release.classes()
-    kinds = {name: meanings[classes[v]] for v, name in enumerate(release.ids)}
-    ties: dict[str, set[str]] = {name: set() for name in release.ids}
+    ids = list(release.ids)
+    kinds = {name: meanings[classes[v]] for v, name in enumerate(ids)}
+    ties: dict[str, set[str]] = {name: set() for name in ids}
     for u, v in release.edges.tolist():
-        ties[release.ids[u]].add(release.ids[v])
-        ties[release.ids[v]].add(release.ids[u])
+        ties[ids[u]].add(ids[v])
+        ties[ids[v]].add(ids[u])
     return _ReleaseOfPerson(release, own, kinds, ties)
 
 

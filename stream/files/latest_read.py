@@ -39,7 +39,8 @@ class LatestGraph:
 
     def csv(self) -> Iterable[str]:
         """Return the edges as CSV text, sorted, in blocks."""
-        ids = self.release.ids
+        # Each text is made once, not for every edge.
+        ids = list(self.release.ids)
         pairs = [sorted((ids[u], ids[v])) for u, v in self.release.edges.tolist()]
         rows = sorted((*pair, shown) for pair, shown in zip(pairs, self.shown_in, strict=True))
         return csv_lines(LATEST_HEADER, rows)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import operator
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -405,7 +404,7 @@ def _case(
     """Return a release that was read back as the auditor takes it, owners being lives."""
     lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
     vacated = built.figures[VACATED]
-    if len(lives) == len(release.ids) and all(map(operator.eq, release.ids, built.ids)):
+    if built.ids == release.ids:
         # As it was written, in order: nobody has to be looked up.
         return audited(release, lives, shift, vacated)
     behind = [life if life >= 0 else None for life in lives.tolist()]

@@ -59,7 +59,7 @@ def test_a_feed_that_may_give_more_is_waited_for(tmp_path):
 
 
 def test_a_long_release_is_looked_at_less_often(tmp_path):
-    """A look costs a millisecond: a hundred a second would take a tenth of what builds it."""
+    """A look costs a millisecond: a hundred a second would take a tenth of a core."""
     world = World(tmp_path, PARTITIONS)
     looks = []
 
