@@ -2,13 +2,18 @@
 
     python -m lab.benchmarks.bench_cores [--threads 2] [--only NAME[,NAME...]] [--small]
 
-NAMES: balanced, fast, large, verify, sequence. For each graph it prints seconds by the clock with
-one thread and with `--threads`, their ratio, the share of core seconds in parts, and a hash that
-must be the same. `sequence` prints seconds and core seconds of the first release and of a further
-one. Times by the clock tell something on a quiet machine only. For `large` the measured times of
-parts are also laid out on 8, 64 and 512 cores: each round waits for its last part, a part goes to
-the core that is free first, and what is done in one piece is serial; for 10**9 edges all times are
-multiplied by the edges' ratio.
+NAMES: balanced, fast, large, verify, sequence, and dask, which needs an extra and is run only where
+it is named. For each graph it prints seconds by the clock with one thread and with `--threads`,
+their ratio, the share of core seconds in parts, and a hash that must be the same. `sequence` prints
+seconds and core seconds of the first release and of a further one. Times by the clock tell
+something on a quiet machine only. For `large` the measured times of parts are also laid out on 8,
+64 and 512 cores: each round waits for its last part, a part goes to the core that is free first,
+and what is done in one piece is serial; for 10**9 edges all times are multiplied by the edges'
+ratio.
+
+For `dask` the several workers are processes of a Dask cluster. It prints the bytes that their tasks
+read from files, and those that went over the loopback meanwhile: tasks, results, and all that the
+cluster, or anything else on the machine, had to say.
 """
 
 from __future__ import annotations
@@ -17,10 +22,12 @@ import argparse
 import hashlib
 import heapq
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +43,9 @@ RELEASES = {
     "balanced": (100_000, 1_000_000, 10, "balanced"),
     "fast": (100_000, 1_000_000, 10, "fast"),
     "large": (1_000_000, 5_000_000, 100, "fast"),
+    "dask": (1_000_000, 10_000_000, 10, "balanced"),
 }
+UNASKED = ("balanced", "fast", "large", "verify", "sequence")
 SEQUENCES = ((1_000_000, 5_000_000, 0.0001), (100_000, 300_000, 0.001))
 EDGES = 10**9
 CORES = (1, 8, 64, 512)
@@ -64,7 +73,7 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="a hundredth of each size")
     asked = parser.parse_args()
     less = 100 if asked.small else 1
-    wanted = set(filter(None, asked.only.split(","))) or {*RELEASES, "verify", "sequence"}
+    wanted = set(filter(None, asked.only.split(","))) or {*UNASKED}
     warm = uniform(200, 1000, rng=np.random.default_rng(0))
     failed = 0
     for name, (n, m, tuples, effort) in RELEASES.items():
@@ -72,7 +81,8 @@ def main() -> int:
         anonymize(warm, PrivacyParams(), rng=np.random.default_rng(0), options=options)
         if name in wanted:
             graph = uniform(n // less, m // less, rng=np.random.default_rng(0), n_tuples=tuples)
-            failed += compare(name, partial(released, graph, options), asked.threads)
+            work = clustered if name == "dask" else released
+            failed += compare(name, partial(work, graph, options), asked.threads)
             if name == "large":
                 simulate(graph, options)
     if "verify" in wanted:
@@ -93,7 +103,7 @@ def compare(name: str, work: Callable[[int], tuple[bytes, float]], threads: int)
         result, share = work(count)
         seconds.append(time.perf_counter() - began)
         hashes.append(hashlib.sha256(result).hexdigest()[:12])
-        print(f"{name:9} {count} threads {seconds[-1]:8.2f} s  in parts {share:.1%}  {hashes[-1]}")
+        print(f"{name:9} {count} workers {seconds[-1]:8.2f} s  in parts {share:.1%}  {hashes[-1]}")
     print(f"{name:9} ratio {seconds[1] / seconds[0]:.2f}", flush=True)
     return hashes[0] != hashes[1]
 
@@ -102,8 +112,61 @@ def released(
     graph: AttributedGraph, options: AnonymizeOptions, threads: int
 ) -> tuple[bytes, float]:
     """Return the bytes of a release and the share of core seconds in parts."""
+    return _released(graph, options, Workers(threads))
+
+
+def clustered(graph: AttributedGraph, options: AnonymizeOptions, count: int) -> tuple[bytes, float]:
+    """Return the same; several workers are processes, and what they read is printed."""
+    if count == 1:
+        return released(graph, options, 1)
+    # Only there if the extra is.
+    import psutil  # noqa: PLC0415
+    from distributed import LocalCluster  # noqa: PLC0415
+
+    from ktsafe.stream.workers import on_dask  # noqa: PLC0415
+
+    written, read = on_dask._written, []
+
+    def counted(calls: list[Any], file: Any) -> Any:
+        tasks = written(calls, file)
+        read.append((len(tasks), file.tell(), sum(end - a for t in tasks for a, end in t.places)))
+        return tasks
+
+    def talk() -> int:
+        return psutil.net_io_counters(pernic=True)["lo"].bytes_recv
+
+    on_dask._written = counted
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="ktsafe-bench-") as folder,
+            LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                memory_limit=0,
+                silence_logs=50,
+            ) as cluster,
+        ):
+            workers = Workers(dask=cluster.scheduler_address, folder=Path(folder))
+            said, began = talk(), time.perf_counter()
+            made = _released(graph, options, workers)
+            seconds = time.perf_counter() - began
+            said = talk() - said
+    finally:
+        on_dask._written = written
+    n_tasks, in_files, mapped = map(sum, zip(*read, strict=True))
+    print(
+        f"dask: {n_tasks} tasks of {len(read)} rounds in {seconds:.2f} s without the cluster's "
+        f"start; {in_files:,} bytes in files, {mapped:,} mapped; {said:,} over the loopback"
+    )
+    return made
+
+
+def _released(
+    graph: AttributedGraph, options: AnonymizeOptions, workers: Workers
+) -> tuple[bytes, float]:
     rng = np.random.default_rng(0)
-    with Workers(threads).open() as (executor, work):
+    with workers.open() as (executor, work):
         made = anonymize(graph, PrivacyParams(), rng=rng, options=options, executor=executor)
     return made.graph.edges.tobytes(), work.share
 
