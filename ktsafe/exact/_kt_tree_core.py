@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import inner_kernel, kernel
+
+TRIED: Final = 16
+"""Members of a cohort of whom a swap is sought: those who may gain most. Large cohorts would take
+the square of their sizes, and hardly find more."""
 
 
 class Places(NamedTuple):
@@ -32,9 +36,10 @@ class Places(NamedTuple):
         int64, shape (cohorts + 1,).
     sensitive:
         int64, shape (cohorts,): sensitive members.
-    middle:
-        int32, shape (cohorts, c, 3): of the sorted counts of a column the one before the middle,
-        the middle (of an even number the lower and the upper: entries 0 and 1), and the next.
+    low, middle, high:
+        int32, shape (cohorts, c): of the sorted counts of a column the one before the middle, the
+        middle, and the next. Of an even number the two in the middle are the first two, and the
+        third is the upper one again.
     """
 
     rows: NDArray[np.int32]
@@ -44,7 +49,24 @@ class Places(NamedTuple):
     place: NDArray[np.int32]
     first: NDArray[np.int64]
     sensitive: NDArray[np.int64]
+    low: NDArray[np.int32]
     middle: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+
+class Candidates(NamedTuple):
+    """Members of a cohort who may do better in another one, the best first.
+
+    Attributes
+    ----------
+    who:
+        int64, shape (TRIED,): members.
+    less:
+        int64, shape (TRIED,): by how much at most both cohorts would deviate less for each.
+    """
+
+    who: NDArray[np.int64]
+    less: NDArray[np.int64]
 
 
 @kernel
@@ -70,37 +92,160 @@ def find_middle(places: Places, leaf: int, column: int, values: NDArray[np.int32
         values[t] = x
     half = size // 2
     if size % 2:
-        places.middle[leaf, column, 0] = values[max(half - 1, 0)]
-        places.middle[leaf, column, 1] = values[half]
-        places.middle[leaf, column, 2] = values[min(half + 1, size - 1)]
+        places.low[leaf, column] = values[max(half - 1, 0)]
+        places.middle[leaf, column] = values[half]
+        places.high[leaf, column] = values[min(half + 1, size - 1)]
     else:
-        places.middle[leaf, column, 0] = values[half - 1]
-        places.middle[leaf, column, 1] = values[half]
-        places.middle[leaf, column, 2] = values[half]
+        places.low[leaf, column] = values[half - 1]
+        places.middle[leaf, column] = values[half]
+        places.high[leaf, column] = values[half]
 
 
 @inner_kernel
-def apart(middle: NDArray[np.int32], is_odd: bool, gone: int, x: int) -> int:
-    """Return how far x is from the middle of a cohort's column without a member who has `gone`."""
-    low, mid = middle[0], middle[1]
-    left = low if gone >= mid else mid
-    if not is_odd:
-        return abs(x - left)
-    # An even number is left: all between the two in the middle are in the middle.
-    right = middle[2] if gone <= mid else mid
-    return max(left - x, 0) + max(x - right, 0)
+def is_odd(places: Places, leaf: int) -> bool:
+    """Whether a cohort has an odd number of members."""
+    return (places.first[leaf + 1] - places.first[leaf]) % 2 == 1
+
+
+@inner_kernel
+def apart(
+    low: NDArray[np.int32],
+    middle: NDArray[np.int32],
+    high: NDArray[np.int32],
+    is_odd: bool,
+    gone: NDArray[np.int32],
+    row: NDArray[np.int32],
+) -> int:
+    """Return how far a row is from the middle of a cohort without a member of the row `gone`."""
+    total = 0
+    if is_odd:
+        # An even number is left: all between the two in the middle are in the middle.
+        for column in range(len(row)):
+            left = low[column] if gone[column] >= middle[column] else middle[column]
+            right = high[column] if gone[column] <= middle[column] else middle[column]
+            total += max(left - row[column], 0) + max(row[column] - right, 0)
+    else:
+        for column in range(len(row)):
+            left = low[column] if gone[column] >= middle[column] else middle[column]
+            total += abs(row[column] - left)
+    return total
+
+
+@inner_kernel
+def apart_at_least(low: NDArray[np.int32], high: NDArray[np.int32], row: NDArray[np.int32]) -> int:
+    """Return how far a row is at least from the middle of a cohort, whoever goes."""
+    total = 0
+    for column in range(len(row)):
+        total += max(low[column] - row[column], 0) + max(row[column] - high[column], 0)
+    return total
 
 
 @inner_kernel
 def note_apart(places: Places, leaf: int, far: NDArray[np.int64]) -> None:
     """Note how much less a cohort would deviate without each of its members."""
-    is_odd = (places.first[leaf + 1] - places.first[leaf]) % 2 == 1
+    low, middle, high = places.low[leaf], places.middle[leaf], places.high[leaf]
+    odd = is_odd(places, leaf)
     for i in range(places.first[leaf], places.first[leaf + 1]):
-        v = np.int64(places.members[i])
-        far[v] = 0
-        for column in range(places.rows.shape[1]):
-            x = places.rows[v, column]
-            far[v] += apart(places.middle[leaf, column], is_odd, x, x)
+        v = places.members[i]
+        far[v] = apart(low, middle, high, odd, places.rows[v], places.rows[v])
+
+
+@inner_kernel
+def rank(
+    places: Places, leaf: int, other: int, far: NDArray[np.int64], candidates: Candidates
+) -> int:
+    """Rank the members of a cohort who may do better in another one; return how many there are."""
+    low, high = places.low[other], places.high[other]
+    count = 0
+    for i in range(places.first[leaf], places.first[leaf + 1]):
+        v = places.members[i]
+        less = far[v] - apart_at_least(low, high, places.rows[v])
+        t = count
+        if count < TRIED:
+            count += 1
+        elif less <= candidates.less[TRIED - 1]:
+            continue
+        else:
+            t = TRIED - 1
+        while t > 0 and candidates.less[t - 1] < less:
+            candidates.less[t], candidates.who[t] = candidates.less[t - 1], candidates.who[t - 1]
+            t -= 1
+        candidates.less[t], candidates.who[t] = less, v
+    return count
+
+
+@inner_kernel
+def is_alike(places: Places, u: int, v: int) -> bool:
+    """Whether two members have equal rows."""
+    for column in range(places.rows.shape[1]):
+        if places.rows[u, column] != places.rows[v, column]:
+            return False
+    return True
+
+
+@inner_kernel
+def best_swap(
+    places: Places,
+    c: int,
+    d: int,
+    bearable: NDArray[np.int64],
+    far: NDArray[np.int64],
+    candidates: tuple[Candidates, Candidates],
+    rng: np.random.Generator,
+) -> tuple[int, int, int]:
+    """Return the swap after which two cohorts deviate least: by how much less, and who swaps.
+
+    Of swaps that change nothing one is drawn; those of members who are alike do not count. -1 is
+    who does not swap.
+    """
+    n_here = rank(places, c, d, far, candidates[0])
+    n_there = rank(places, d, c, far, candidates[1])
+    low_c, middle_c, high_c = places.low[c], places.middle[c], places.high[c]
+    low_d, middle_d, high_d = places.low[d], places.middle[d], places.high[d]
+    odd_c, odd_d = is_odd(places, c), is_odd(places, d)
+    best, best_u, best_v, n_equal = 0, -1, -1, 0
+    for i in range(n_here):
+        if candidates[0].less[i] + candidates[1].less[0] < best:
+            break
+        u = candidates[0].who[i]
+        for j in range(n_there):
+            if candidates[0].less[i] + candidates[1].less[j] < best:
+                break
+            v = candidates[1].who[j]
+            moved = int(places.is_sensitive[v]) - int(places.is_sensitive[u])
+            if places.sensitive[c] + moved > bearable[c]:
+                continue
+            if places.sensitive[d] - moved > bearable[d]:
+                continue
+            row_u, row_v = places.rows[u], places.rows[v]
+            less = far[u] + far[v]
+            less -= apart(low_c, middle_c, high_c, odd_c, row_u, row_v)
+            less -= apart(low_d, middle_d, high_d, odd_d, row_v, row_u)
+            if less > best:
+                best, best_u, best_v = less, u, v
+            elif less == 0 and best == 0 and not is_alike(places, u, v):
+                n_equal += 1
+                if rng.random() * n_equal < 1:
+                    best_u, best_v = u, v
+    return best, best_u, best_v
+
+
+@inner_kernel
+def swap(places: Places, u: int, v: int, far: NDArray[np.int64], values: NDArray[np.int32]) -> None:
+    """Let two members change places; `values` is scratch."""
+    c, d = places.cohort[u], places.cohort[v]
+    moved = int(places.is_sensitive[v]) - int(places.is_sensitive[u])
+    places.members[places.place[u]], places.members[places.place[v]] = v, u
+    places.place[u], places.place[v] = places.place[v], places.place[u]
+    places.cohort[u], places.cohort[v] = d, c
+    places.sensitive[c] += moved
+    places.sensitive[d] -= moved
+    for column in range(places.rows.shape[1]):
+        if places.rows[u, column] != places.rows[v, column]:
+            find_middle(places, c, column, values)
+            find_middle(places, d, column, values)
+    note_apart(places, c, far)
+    note_apart(places, d, far)
 
 
 @kernel
@@ -108,11 +253,14 @@ def swap_members(
     places: Places,
     bearable: NDArray[np.int64],
     near: NDArray[np.int32],
-    movers: NDArray[np.int32],
-    n_swaps: int,
+    order: NDArray[np.int64],
+    sweeps: int,
     rng: np.random.Generator,
 ) -> int:
-    """Try swaps of two members of near cohorts; keep those that do not raise the deviation.
+    """Let members of near cohorts change places as long as these then deviate less.
+
+    Two cohorts swap what is best, until nothing is better; then one swap that changes nothing,
+    since others may be better after it. They are looked at again once one of them has changed.
 
     Parameters
     ----------
@@ -123,55 +271,45 @@ def swap_members(
     near:
         int32, shape (cohorts, any): the cohorts with which each changes members; itself is left
         out.
-    movers:
-        int32: members of whom one is drawn for each swap.
-    n_swaps:
-        Swaps to try.
+    order:
+        int64: cohorts, in the order in which they look for swaps.
+    sweeps:
+        How often each does.
     rng:
-        Draws members.
+        Draws among swaps that change nothing.
 
     Returns
     -------
     int
         By how much the deviation grew; at most 0.
     """
+    n_cohorts = len(places.first) - 1
     values = np.empty(len(places.members), np.int32)
     far = np.empty(len(places.members), np.int64)
-    for leaf in range(len(places.first) - 1):
+    for leaf in range(n_cohorts):
         note_apart(places, leaf, far)
-    total = 0
-    for _ in range(n_swaps):
-        u = np.int64(movers[int(rng.random() * len(movers))])
-        c = np.int64(places.cohort[u])
-        d = np.int64(near[c, int(rng.random() * near.shape[1])])
-        if c == d:
-            continue
-        size = places.first[d + 1] - places.first[d]
-        v = np.int64(places.members[places.first[d] + int(rng.random() * size)])
-        moved = int(places.is_sensitive[v]) - int(places.is_sensitive[u])
-        if places.sensitive[c] + moved > bearable[c] or places.sensitive[d] - moved > bearable[d]:
-            continue
-        is_odd_c = (places.first[c + 1] - places.first[c]) % 2 == 1
-        is_odd_d = size % 2 == 1
-        more = -far[u] - far[v]
-        for column in range(places.rows.shape[1]):
-            x, y = places.rows[u, column], places.rows[v, column]
-            more += apart(places.middle[c, column], is_odd_c, x, y)
-            more += apart(places.middle[d, column], is_odd_d, y, x)
-            if more > 0:
-                break
-        if more > 0:
-            continue
-        total += more
-        places.members[places.place[u]], places.members[places.place[v]] = v, u
-        places.place[u], places.place[v] = places.place[v], places.place[u]
-        places.cohort[u], places.cohort[v] = d, c
-        places.sensitive[c] += moved
-        places.sensitive[d] -= moved
-        for column in range(places.rows.shape[1]):
-            if places.rows[u, column] != places.rows[v, column]:
-                find_middle(places, c, column, values)
-                find_middle(places, d, column, values)
-        note_apart(places, c, far)
-        note_apart(places, d, far)
+    candidates = (
+        Candidates(np.empty(TRIED, np.int64), np.empty(TRIED, np.int64)),
+        Candidates(np.empty(TRIED, np.int64), np.empty(TRIED, np.int64)),
+    )
+    n_swaps, total = 0, 0
+    # After how many swaps a cohort changed last, and two of them looked for one.
+    changed = np.zeros(n_cohorts, np.int64)
+    looked = np.full(near.shape, -1, np.int64)
+    for _ in range(sweeps):
+        for c in order:
+            for slot in range(near.shape[1]):
+                d = near[c, slot]
+                if c == d or looked[c, slot] >= max(changed[c], changed[d]):
+                    continue
+                is_better = True
+                while is_better:
+                    less, u, v = best_swap(places, c, d, bearable, far, candidates, rng)
+                    if u >= 0:
+                        swap(places, u, v, far, values)
+                        n_swaps += 1
+                        changed[c], changed[d] = n_swaps, n_swaps
+                    total -= less
+                    is_better = less > 0
+                looked[c, slot] = n_swaps
     return total

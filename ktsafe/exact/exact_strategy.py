@@ -98,15 +98,13 @@ def before_rewiring(request: Request, *, aim: Aim = "cost", price: float = 1.0) 
         than 1 shows more ties, and more edges that are none.
     """
     graph, params, rng = request.graph, request.params, request.rng
-    effort, executor, report = request.options.effort, request.executor, request.report
+    executor, report = request.executor, request.report
     inserted = lacking(graph, params)
     classes = np.concatenate((graph.qi_classes, inserted))
     is_sensitive = np.concatenate((graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)))
     like = np.concatenate((np.arange(graph.n_vertices), resembled(graph, inserted, rng)))
     counts = neighbour_counts(graph)[like]
-    cohorts = cohorts_of(
-        classes, is_sensitive, counts, params, rng=rng, effort=effort, executor=executor
-    )
+    cohorts = cohorts_of(classes, is_sensitive, counts, params, rng=rng, executor=executor)
     report("cohorts", 1.0)
     edges = released_edges(request, classes, cohorts, aim=aim, price=price)
     report("pairs", 1.0)

@@ -28,13 +28,9 @@ from scipy.spatial import cKDTree
 
 from ktsafe.exact import _kt_tree_core as core
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
 
-SWAPS: dict[Effort, int] = {"fast": 100, "balanced": 1000, "thorough": 5000}
-"""Swaps of the search for each person."""
-
-NEAR = 16
+NEAR = 24
 """Cohorts with which a cohort changes members: those whose pivots are nearest. Others hardly ever
 have anybody whom both are better off with."""
 
@@ -46,8 +42,11 @@ nearer to the pivots."""
 ROUNDS = 4
 """How often it is looked up during the search which they are."""
 
+SWEEPS = 3
+"""How often each cohort looks for swaps in a round."""
+
 UNEVEN_FEW = 20
-"""Where fewer than one member in so many is in a cohort of unequal rows, only these change places:
+"""Where fewer than one member in so many is in a cohort of unequal rows, only these look for swaps:
 the others have nothing to gain. Elsewhere all do, since the alike may serve the others."""
 
 COLUMNS_TRIED = 8
@@ -91,7 +90,6 @@ def cohorts_of(
     params: PrivacyParams,
     *,
     rng: np.random.Generator,
-    effort: Effort = "balanced",
     executor: Executor | None = None,
 ) -> Cohorts:
     """Return cohorts: at least k members, at most a share alpha of each sensitive.
@@ -110,8 +108,6 @@ def cohorts_of(
         k and alpha are used.
     rng:
         The only randomness.
-    effort:
-        How many swaps are tried (`SWAPS`).
     executor:
         Works on classes side by side, if given; the cohorts are the same without.
 
@@ -135,9 +131,7 @@ def cohorts_of(
     blocks = (counts[members] for members in groups)
     flags = (is_sensitive[members] for members in groups)
     run = map if executor is None else executor.map
-    trees = run(
-        cohorts_of_class, blocks, flags, itertools.repeat(params), itertools.repeat(effort), seeds
-    )
+    trees = run(cohorts_of_class, blocks, flags, itertools.repeat(params), seeds)
     for c, (members, (cohort, medians)) in enumerate(zip(groups, trees, strict=True)):
         of_vertex[members] = len(class_of) + cohort
         class_of += [c] * medians.shape[0]
@@ -154,7 +148,6 @@ def cohorts_of_class(
     counts: csr_array,
     is_sensitive: NDArray[np.bool_],
     params: PrivacyParams,
-    effort: Effort,
     seed: int,
     nodes: list[NDArray[np.int64]] | None = None,
 ) -> tuple[NDArray[np.int32], csr_array]:
@@ -162,7 +155,7 @@ def cohorts_of_class(
 
     Parameters
     ----------
-    counts, is_sensitive, params, effort:
+    counts, is_sensitive, params:
         As in `cohorts_of`.
     seed:
         Of the swaps.
@@ -173,7 +166,7 @@ def cohorts_of_class(
     rows = np.ascontiguousarray(counts[:, columns].toarray(), dtype=np.int32)
     leaves = leaves_of(rows, is_sensitive, params, nodes)
     rng = np.random.default_rng(seed)
-    cohort, medians = _swapped(rows, is_sensitive, leaves, params, rng, effort)
+    cohort, medians = _swapped(rows, is_sensitive, leaves, params, rng)
     at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))
     return cohort, csr_array((medians.reshape(-1), at), shape=(len(leaves), counts.shape[1]))
 
@@ -294,7 +287,6 @@ def _swapped(
     leaves: list[NDArray[np.int64]],
     params: PrivacyParams,
     rng: np.random.Generator,
-    effort: Effort,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the cohort of each row after the swap search, and the cohorts' lower medians."""
     cohort = np.empty(len(rows), dtype=np.int32)
@@ -302,10 +294,10 @@ def _swapped(
     for part in np.array_split(np.arange(len(leaves)), -(-len(leaves) // SIDE_BY_SIDE)):
         members = np.sort(np.concatenate([leaves[i] for i in part]))
         places = _places(rows[members], is_sensitive[members], members, [leaves[i] for i in part])
-        _swap(places, params, rng, effort)
+        _swap(places, params, rng)
         cohort[members] = part[0] + places.cohort
         is_even = (np.diff(places.first) % 2 == 0)[:, None]
-        medians[part] = np.where(is_even, places.middle[:, :, 0], places.middle[:, :, 1])
+        medians[part] = np.where(is_even, places.low, places.middle)
     return cohort, medians
 
 
@@ -329,13 +321,13 @@ def _places(
         place=place,
         first=np.concatenate(([0], np.cumsum(sizes))),
         sensitive=np.bincount(cohort, is_sensitive, len(leaves)).astype(np.int64),
-        middle=np.zeros((len(leaves), rows.shape[1], 3), dtype=np.int32),
+        low=np.zeros((len(leaves), rows.shape[1]), dtype=np.int32),
+        middle=np.zeros((len(leaves), rows.shape[1]), dtype=np.int32),
+        high=np.zeros((len(leaves), rows.shape[1]), dtype=np.int32),
     )
 
 
-def _swap(
-    places: core.Places, params: PrivacyParams, rng: np.random.Generator, effort: Effort
-) -> None:
+def _swap(places: core.Places, params: PrivacyParams, rng: np.random.Generator) -> None:
     """Let members of near cohorts change places."""
     sizes = np.diff(places.first)
     core.find_middles(places)
@@ -343,12 +335,11 @@ def _swap(
         is_uneven = _uneven(places)
         if UNEVEN_FEW * (is_uneven @ sizes) >= len(places.rows):
             is_uneven[:] = True
-        movers = np.flatnonzero(is_uneven[places.cohort]).astype(np.int32)
-        if not len(movers):
+        order = rng.permutation(np.flatnonzero(is_uneven))
+        if not len(order):
             break
-        near = _near(places.middle[:, :, 1], is_uneven)
-        n_swaps = SWAPS[effort] * len(movers) // ROUNDS
-        core.swap_members(places, bearable(sizes, params), near, movers, n_swaps, rng)
+        near = _near(places.middle, is_uneven)
+        core.swap_members(places, bearable(sizes, params), near, order, SWEEPS, rng)
 
 
 def _uneven(places: core.Places) -> NDArray[np.bool_]:

@@ -133,7 +133,7 @@ def clustered(graph: AttributedGraph, options: AnonymizeOptions, count: int) -> 
         return tasks
 
     def talk() -> int:
-        return psutil.net_io_counters(pernic=True)["lo"].bytes_recv
+        return int(psutil.net_io_counters(pernic=True)["lo"].bytes_recv)
 
     on_dask._written = counted
     try:

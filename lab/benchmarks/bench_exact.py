@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -31,8 +32,9 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import Anonymized, anonymize_unverified
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact.kt_tree import SWAPS, cohorts_of, neighbour_counts
+from ktsafe.exact.kt_tree import cohorts_of, neighbour_counts
 from ktsafe.graph import edge_keys
+from ktsafe.options import Effort
 from ktsafe.rare_classes import prepare
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
@@ -51,7 +53,7 @@ def main() -> int:
     strategies = ("exact", "attribute", "tolerant")
     parser.add_argument("--strategy", choices=strategies, default="exact")
     parser.add_argument("--aims", default="balanced", help="of balanced, f1, cost, by commas")
-    parser.add_argument("--effort", choices=list(SWAPS), default="balanced")
+    parser.add_argument("--effort", choices=get_args(Effort), default="balanced")
     parser.add_argument("--seeds", default="0", help="seeds, separated by commas")
     parser.add_argument("--small", action="store_true", help="only a small synthetic graph")
     parser.add_argument("--no-bound", action="store_true", help="without linear programs")
@@ -111,7 +113,6 @@ def report(
             neighbour_counts(seen),
             params,
             rng=generator_after(graph, seed),
-            effort=options.effort,
         )
         linear = (cohort_bound(seen, cohorts) + fixed) / len(truth)
         any_ = (degree_bound(seen, params) + fixed) / len(truth)

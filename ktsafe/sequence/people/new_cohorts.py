@@ -60,9 +60,8 @@ def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bo
         return
     # A class is a part: its cohorts need no other class.
     whose, rows_of_counts, ever, nodes = zip(*calls, strict=True)
-    forming, effort = repeat(context.spec.forming), repeat(context.spec.options.effort)
-    seeds = context.seeds(len(calls))
-    found = context.run(cohorts_of_class, rows_of_counts, ever, forming, effort, seeds, nodes)
+    forming, seeds = repeat(context.spec.forming), context.seeds(len(calls))
+    found = context.run(cohorts_of_class, rows_of_counts, ever, forming, seeds, nodes)
     for places, (cohort, _) in zip(whose, found, strict=True):
         state.form_cohorts(places, cohort.astype(np.int64))
 

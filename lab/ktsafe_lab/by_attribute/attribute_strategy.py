@@ -96,7 +96,6 @@ def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.in
         csr_array(kinds.counts(graph.edges)[like].astype(np.int32)),
         request.params,
         rng=request.rng,
-        effort=request.options.effort,
         executor=request.executor,
     )
     if len(cohorts.sizes) * kinds.space.n_classes > CELLS_MAX:
