@@ -21,7 +21,8 @@ class RewiringState(NamedTuple):
     classes:
         int32, shape (n,).
     first, near:
-        int64 (n + 1), int32: the neighbours of v are near[first[v]:first[v + 1]].
+        int64 (n + 1), int32: the neighbours of v are near[first[v]:first[v + 1]], their classes
+        ascend.
     ends:
         int32, shape (f, 2): inserted edges, the class of the first end at most the second's.
     own_first, own:
@@ -67,6 +68,57 @@ def by_vertex(
             number[place[v]] = e
             place[v] += 1
     return first, far, number
+
+
+@kernel
+def by_class(
+    first: NDArray[np.int64],
+    far: NDArray[np.int32],
+    number: NDArray[np.int32],
+    order: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return other ends and numbers of the edges of each vertex (`by_vertex`) in another order.
+
+    They follow as the vertices at the other ends do in `order`.
+    """
+    place = first[:-1].copy()
+    far_after, number_after = np.empty_like(far), np.empty_like(number)
+    for v in order:
+        for i in range(first[v], first[v + 1]):
+            w = far[i]
+            far_after[place[w]] = v
+            number_after[place[w]] = number[i]
+            place[w] += 1
+    return far_after, number_after
+
+
+@inner_kernel
+def begin_of_class(state: RewiringState, v: int, wanted: int) -> int:
+    """Return where the neighbours of v begin whose class is not below the wanted one."""
+    low, high = state.first[v], state.first[v + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if state.classes[state.near[middle]] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner_kernel
+def edge_to_class(state: RewiringState, x: int, wanted: int, start: int) -> int:
+    """Return an inserted edge of x to a vertex of the wanted class, -1 if there is none.
+
+    It is the first one from a start on, and from the beginning again.
+    """
+    low = state.own_first[x]
+    n_own = state.own_first[x + 1] - low
+    for i in range(n_own):
+        edge = state.own[low + (start + i) % n_own]
+        w = state.ends[edge, 0] if state.ends[edge, 1] == x else state.ends[edge, 1]
+        if state.classes[w] == wanted:
+            return edge
+    return -1
 
 
 @inner_kernel
@@ -140,14 +192,20 @@ def rewire(state: RewiringState, n_trials: int, rng: np.random.Generator) -> int
         side = int(rng.random() * 2)
         u, v = state.ends[edge, side], state.ends[edge, 1 - side]
         y = state.near[state.first[u] + int(rng.random() * (state.first[u + 1] - state.first[u]))]
-        x = state.near[state.first[y] + int(rng.random() * (state.first[y + 1] - state.first[y]))]
-        n_own = state.own_first[x + 1] - state.own_first[x]
-        if x in (u, v) or state.classes[x] != state.classes[v] or n_own == 0:
+        begin = begin_of_class(state, y, state.classes[v])
+        n_alike = begin_of_class(state, y, state.classes[v] + 1) - begin
+        if n_alike == 0:
             continue
-        other = state.own[state.own_first[x] + int(rng.random() * n_own)]
+        x = state.near[begin + int(rng.random() * n_alike)]
+        n_own = state.own_first[x + 1] - state.own_first[x]
+        if x in (u, v) or n_own == 0:
+            continue
+        other = edge_to_class(state, x, state.classes[u], int(rng.random() * n_own))
+        if other < 0 or other == edge:
+            continue
         at = 0 if state.ends[other, 1] == x else 1
         w = state.ends[other, at]
-        if w in (u, v) or state.classes[w] != state.classes[u] or other == edge:
+        if w in (u, v):
             continue
         mark = mark_neighbours(state, u)
         if state.mark[x] == mark:
