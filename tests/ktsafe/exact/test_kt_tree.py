@@ -56,14 +56,14 @@ def test_pivots_are_lower_medians(graph):
 
 
 def test_swaps_lower_the_deviation(monkeypatch):
-    """Medians that are kept up during the search agree with those counted anew."""
+    """A tenth at least is gained, in one sweep a round as well as in many."""
     graph = uniform(400, 3000, rng=np.random.default_rng(0), n_tuples=3)
     counts, found = neighbour_counts(graph).toarray(), []
     for sweeps in (0, 1, 20):
         monkeypatch.setattr(module, "SWEEPS", sweeps)
         cohorts = tree_of(graph, k=5)
         found.append(deviation(counts, cohorts))
-    assert found[0] > found[1] > found[2]
+    assert max(found[1:]) < 0.9 * found[0]
 
 
 def places_of(counts, is_ill, sizes):
@@ -166,7 +166,7 @@ def test_large_cohorts_try_those_who_gain_most():
     change = searched(places, [300, 300], [[1], [0]], 5)
     assert apart(counts, places.cohort) == before + change
     assert change < -0.3 * before
-    assert 0.9 < kind[places.cohort == 1].mean()
+    assert kind[places.cohort == 1].mean() > 0.9
 
 
 def test_who_is_alike_takes_no_part_in_the_search(monkeypatch):
