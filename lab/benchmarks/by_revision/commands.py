@@ -54,7 +54,6 @@ def main() -> int:
 
 
 def _release(program: Path, room: Path, people: int, ties: int) -> dict[str, float | str]:
-    found: dict[str, float | str] = {}
     for name, n, m in (("small", *SMALL), ("asked", people, ties)):
         there = room / name
         there.mkdir()
@@ -70,10 +69,10 @@ def _release(program: Path, room: Path, people: int, ties: int) -> dict[str, flo
         options = [f"--{option}={place}" for option, place in places.items()]
         asked = (f"--seed={SEED}", "--workers=1", "--json")
         core_s, printed = _core_s(program, "anonymize", *options, *asked)
-        f1 = json.loads(printed)["figures"]["usefulness"]["edges"]["f1"]
         verify_core_s, _ = _core_s(program, "verify", str(made))
-        found = {"core_s": core_s, "told": f"{f1:.3f}; {verify_core_s}", "hash": _hash(made)}
-    return found
+    # While kernels were compiled, 41a828f wrote more than its JSON.
+    f1 = json.loads(printed)["figures"]["usefulness"]["edges"]["f1"]
+    return {"core_s": core_s, "told": f"{f1:.3f}; {verify_core_s}", "hash": _hash(made)}
 
 
 def _demo(program: Path, room: Path) -> dict[str, float | str]:
