@@ -34,6 +34,8 @@ class Places(NamedTuple):
         int32, shape (n,): where each member stands in `members`.
     first:
         int64, shape (cohorts + 1,).
+    is_odd:
+        bool, shape (cohorts,): whether the number of members is odd.
     sensitive:
         int64, shape (cohorts,): sensitive members.
     low, middle, high:
@@ -48,25 +50,11 @@ class Places(NamedTuple):
     members: NDArray[np.int32]
     place: NDArray[np.int32]
     first: NDArray[np.int64]
+    is_odd: NDArray[np.bool_]
     sensitive: NDArray[np.int64]
     low: NDArray[np.int32]
     middle: NDArray[np.int32]
     high: NDArray[np.int32]
-
-
-class Candidates(NamedTuple):
-    """Members of a cohort who may do better in another one, the best first.
-
-    Attributes
-    ----------
-    who:
-        int64, shape (TRIED,): members.
-    less:
-        int64, shape (TRIED,): by how much at most both cohorts would deviate less for each.
-    """
-
-    who: NDArray[np.int64]
-    less: NDArray[np.int64]
 
 
 @kernel
@@ -91,7 +79,7 @@ def find_middle(places: Places, leaf: int, column: int, values: NDArray[np.int32
             t -= 1
         values[t] = x
     half = size // 2
-    if size % 2:
+    if places.is_odd[leaf]:
         places.low[leaf, column] = values[max(half - 1, 0)]
         places.middle[leaf, column] = values[half]
         places.high[leaf, column] = values[min(half + 1, size - 1)]
@@ -99,12 +87,6 @@ def find_middle(places: Places, leaf: int, column: int, values: NDArray[np.int32
         places.low[leaf, column] = values[half - 1]
         places.middle[leaf, column] = values[half]
         places.high[leaf, column] = values[half]
-
-
-@inner_kernel
-def is_odd(places: Places, leaf: int) -> bool:
-    """Whether a cohort has an odd number of members."""
-    return (places.first[leaf + 1] - places.first[leaf]) % 2 == 1
 
 
 @inner_kernel
@@ -133,7 +115,10 @@ def apart(
 
 @inner_kernel
 def apart_at_least(low: NDArray[np.int32], high: NDArray[np.int32], row: NDArray[np.int32]) -> int:
-    """Return how far a row is at least from the middle of a cohort, whoever goes."""
+    """Return how far a row is from all that lies between two others.
+
+    From low to high: how far it is at least from the middle of a cohort, whoever goes.
+    """
     total = 0
     for column in range(len(row)):
         total += max(low[column] - row[column], 0) + max(row[column] - high[column], 0)
@@ -144,17 +129,24 @@ def apart_at_least(low: NDArray[np.int32], high: NDArray[np.int32], row: NDArray
 def note_apart(places: Places, leaf: int, far: NDArray[np.int64]) -> None:
     """Note how much less a cohort would deviate without each of its members."""
     low, middle, high = places.low[leaf], places.middle[leaf], places.high[leaf]
-    odd = is_odd(places, leaf)
     for i in range(places.first[leaf], places.first[leaf + 1]):
         v = places.members[i]
-        far[v] = apart(low, middle, high, odd, places.rows[v], places.rows[v])
+        far[v] = apart(low, middle, high, places.is_odd[leaf], places.rows[v], places.rows[v])
 
 
 @inner_kernel
 def rank(
-    places: Places, leaf: int, other: int, far: NDArray[np.int64], candidates: Candidates
+    places: Places,
+    leaf: int,
+    other: int,
+    far: NDArray[np.int64],
+    who: NDArray[np.int64],
+    gain: NDArray[np.int64],
 ) -> int:
-    """Rank the members of a cohort who may do better in another one; return how many there are."""
+    """Note the members of a cohort who may do best in another one; return how many they are.
+
+    `gain`, which descends, is by how much at most both cohorts would deviate less for each.
+    """
     low, high = places.low[other], places.high[other]
     count = 0
     for i in range(places.first[leaf], places.first[leaf + 1]):
@@ -163,24 +155,15 @@ def rank(
         t = count
         if count < TRIED:
             count += 1
-        elif less <= candidates.less[TRIED - 1]:
+        elif less <= gain[TRIED - 1]:
             continue
         else:
             t = TRIED - 1
-        while t > 0 and candidates.less[t - 1] < less:
-            candidates.less[t], candidates.who[t] = candidates.less[t - 1], candidates.who[t - 1]
+        while t > 0 and gain[t - 1] < less:
+            gain[t], who[t] = gain[t - 1], who[t - 1]
             t -= 1
-        candidates.less[t], candidates.who[t] = less, v
+        gain[t], who[t] = less, v
     return count
-
-
-@inner_kernel
-def is_alike(places: Places, u: int, v: int) -> bool:
-    """Whether two members have equal rows."""
-    for column in range(places.rows.shape[1]):
-        if places.rows[u, column] != places.rows[v, column]:
-            return False
-    return True
 
 
 @inner_kernel
@@ -190,28 +173,28 @@ def best_swap(
     d: int,
     bearable: NDArray[np.int64],
     far: NDArray[np.int64],
-    candidates: tuple[Candidates, Candidates],
+    who: NDArray[np.int64],
+    gain: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[int, int, int]:
     """Return the swap after which two cohorts deviate least: by how much less, and who swaps.
 
     Of swaps that change nothing one is drawn; those of members who are alike do not count. -1 is
-    who does not swap.
+    who does not swap. `who` and `gain`, shape (2, TRIED), are scratch.
     """
-    n_here = rank(places, c, d, far, candidates[0])
-    n_there = rank(places, d, c, far, candidates[1])
+    n_here = rank(places, c, d, far, who[0], gain[0])
+    n_there = rank(places, d, c, far, who[1], gain[1])
     low_c, middle_c, high_c = places.low[c], places.middle[c], places.high[c]
     low_d, middle_d, high_d = places.low[d], places.middle[d], places.high[d]
-    odd_c, odd_d = is_odd(places, c), is_odd(places, d)
     best, best_u, best_v, n_equal = 0, -1, -1, 0
     for i in range(n_here):
-        if candidates[0].less[i] + candidates[1].less[0] < best:
+        if gain[0, i] + gain[1, 0] < best:
             break
-        u = candidates[0].who[i]
+        u = who[0, i]
         for j in range(n_there):
-            if candidates[0].less[i] + candidates[1].less[j] < best:
+            if gain[0, i] + gain[1, j] < best:
                 break
-            v = candidates[1].who[j]
+            v = who[1, j]
             moved = int(places.is_sensitive[v]) - int(places.is_sensitive[u])
             if places.sensitive[c] + moved > bearable[c]:
                 continue
@@ -219,11 +202,11 @@ def best_swap(
                 continue
             row_u, row_v = places.rows[u], places.rows[v]
             less = far[u] + far[v]
-            less -= apart(low_c, middle_c, high_c, odd_c, row_u, row_v)
-            less -= apart(low_d, middle_d, high_d, odd_d, row_v, row_u)
+            less -= apart(low_c, middle_c, high_c, places.is_odd[c], row_u, row_v)
+            less -= apart(low_d, middle_d, high_d, places.is_odd[d], row_v, row_u)
             if less > best:
                 best, best_u, best_v = less, u, v
-            elif less == 0 and best == 0 and not is_alike(places, u, v):
+            elif less == 0 and best == 0 and apart_at_least(row_u, row_u, row_v) > 0:
                 n_equal += 1
                 if rng.random() * n_equal < 1:
                     best_u, best_v = u, v
@@ -288,10 +271,7 @@ def swap_members(
     far = np.empty(len(places.members), np.int64)
     for leaf in range(n_cohorts):
         note_apart(places, leaf, far)
-    candidates = (
-        Candidates(np.empty(TRIED, np.int64), np.empty(TRIED, np.int64)),
-        Candidates(np.empty(TRIED, np.int64), np.empty(TRIED, np.int64)),
-    )
+    who, gain = np.empty((2, TRIED), np.int64), np.empty((2, TRIED), np.int64)
     n_swaps, total = 0, 0
     # After how many swaps a cohort changed last, and two of them looked for one.
     changed = np.zeros(n_cohorts, np.int64)
@@ -304,7 +284,7 @@ def swap_members(
                     continue
                 is_better = True
                 while is_better:
-                    less, u, v = best_swap(places, c, d, bearable, far, candidates, rng)
+                    less, u, v = best_swap(places, c, d, bearable, far, who, gain, rng)
                     if u >= 0:
                         swap(places, u, v, far, values)
                         n_swaps += 1

@@ -296,8 +296,7 @@ def _swapped(
         places = _places(rows[members], is_sensitive[members], members, [leaves[i] for i in part])
         _swap(places, params, rng)
         cohort[members] = part[0] + places.cohort
-        is_even = (np.diff(places.first) % 2 == 0)[:, None]
-        medians[part] = np.where(is_even, places.low, places.middle)
+        medians[part] = np.where(places.is_odd[:, None], places.middle, places.low)
     return cohort, medians
 
 
@@ -320,6 +319,7 @@ def _places(
         members=by_cohort,
         place=place,
         first=np.concatenate(([0], np.cumsum(sizes))),
+        is_odd=sizes % 2 == 1,
         sensitive=np.bincount(cohort, is_sensitive, len(leaves)).astype(np.int64),
         low=np.zeros((len(leaves), rows.shape[1]), dtype=np.int32),
         middle=np.zeros((len(leaves), rows.shape[1]), dtype=np.int32),

@@ -78,6 +78,7 @@ def places_of(counts, is_ill, sizes):
         members=np.arange(n, dtype=np.int32),
         place=np.arange(n, dtype=np.int32),
         first=np.concatenate(([0], np.cumsum(sizes))),
+        is_odd=np.array(sizes) % 2 == 1,
         sensitive=np.bincount(cohort, is_ill, c).astype(np.int64),
         low=blank[0],
         middle=blank[1],
