@@ -85,3 +85,33 @@ def test_edges_are_listed_by_their_ends(pairs):
         + [(u, e) for e, (u, v) in enumerate(pairs) if v == w]
         for w in range(6)
     ]
+
+
+@given(graphs(), st.integers(0, 2**32))
+def test_neighbours_are_put_in_the_order_of_their_classes(graph, seed):
+    """Each vertex keeps its neighbours, each by the same edge; their classes ascend."""
+    classes = graph.qi_classes
+    edges = np.random.default_rng(seed).permutation(graph.edges)
+    listed = core.by_vertex(edges, graph.n_vertices)
+    far, number = core.by_class(*listed, np.argsort(classes, kind="stable"))
+    for a, b in itertools.pairwise(listed[0].tolist()):
+        before = zip(listed[1][a:b].tolist(), listed[2][a:b].tolist(), strict=True)
+        after = list(zip(far[a:b].tolist(), number[a:b].tolist(), strict=True))
+        assert sorted(before) == sorted(after)
+        assert (np.diff(classes[far[a:b]]) >= 0).all()
+
+
+def test_an_exchange_is_found_among_many_classes():
+    """Where few neighbours' neighbours have the wanted class, inserted edges find them at once."""
+    n_groups, rng = 40, np.random.default_rng(0)
+    # Groups of one person of each of five classes who all know each other; classes 0 and 1 lack.
+    kinds = [v % 5 for v in range(5 * n_groups)]
+    ties = [(5 * g + a, 5 * g + b) for g in range(n_groups) for a in range(5) for b in range(a)]
+    shown = [(u, v) for u, v in ties if {u % 5, v % 5} != {0, 1}]
+    other = np.roll(np.arange(n_groups), 1).tolist()
+    inserted = [(5 * g, 5 * h + 1) for g, h in enumerate(other)]
+    graph = graph_of(kinds, [False] * len(kinds), shown)
+    edges = np.array(shown + inserted, dtype=np.int32)
+    after = rewired(Request(graph, PrivacyParams(), rng), graph.qi_classes, edges)
+    within = sum(u // 5 == v // 5 for u, v in as_set(after) - as_set(shown))
+    assert within > n_groups / 2
