@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ktsafe.kernels import inner_kernel, kernel
 
 TRIED: Final = 16
-"""Members of a cohort of whom a swap is sought: those who may gain most. Large cohorts would take
-the square of their sizes, and hardly find more."""
+"""Members of a cohort of whom a swap is sought: those who may gain most. In cohorts of 100 all of
+them find nothing better; cohorts that are far larger would take the square of their sizes."""
 
 
 class Places(NamedTuple):

@@ -31,13 +31,13 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
 NEAR = 24
-"""Cohorts with which a cohort changes members: those whose pivots are nearest. Others hardly ever
-have anybody whom both are better off with."""
+"""Cohorts with which a cohort changes members: those whose pivots are nearest. Twice as many take
+nearly twice the time, and bring cohorts a hundredth nearer to their pivots."""
 
 SIDE_BY_SIDE = 500
 """Cohorts, as they stand in the tree, that change members among each other. What swaps look at then
-stays in the processor's cache: among 10,000 cohorts they take a quarter of the time, and come
-nearer to the pivots."""
+stays in the processor's cache: of 6,000 cohorts they take less than half of the time, and come
+within a fiftieth of what swaps among all would come to (decision 78)."""
 
 ROUNDS = 4
 """How often it is looked up during the search which they are."""

@@ -45,7 +45,7 @@ RELEASES = {
     "large": (1_000_000, 5_000_000, 100, "fast"),
     "dask": (1_000_000, 10_000_000, 10, "balanced"),
 }
-UNASKED = ("balanced", "fast", "large", "verify", "sequence")
+BY_DEFAULT = ("balanced", "fast", "large", "verify", "sequence")
 SEQUENCES = ((1_000_000, 5_000_000, 0.0001), (100_000, 300_000, 0.001))
 EDGES = 10**9
 CORES = (1, 8, 64, 512)
@@ -73,7 +73,7 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="a hundredth of each size")
     asked = parser.parse_args()
     less = 100 if asked.small else 1
-    wanted = set(filter(None, asked.only.split(","))) or {*UNASKED}
+    wanted = set(filter(None, asked.only.split(","))) or {*BY_DEFAULT}
     warm = uniform(200, 1000, rng=np.random.default_rng(0))
     failed = 0
     for name, (n, m, tuples, effort) in RELEASES.items():

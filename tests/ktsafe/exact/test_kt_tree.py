@@ -22,13 +22,10 @@ def tree_of(graph, k):
     return cohorts_of(graph.qi_classes, graph.is_sensitive, counts, PrivacyParams(k=k), rng=rng)
 
 
-def deviation(counts, cohorts):
+def deviation(counts, cohort):
     """Return the sum of distances of all rows from the medians of their cohorts."""
-    return sum(
-        np.abs(block - np.median(block, axis=0)).sum()
-        for c in range(len(cohorts.sizes))
-        for block in (counts[cohorts.of_vertex == c],)
-    )
+    blocks = [counts[cohort == c] for c in set(cohort.tolist())]
+    return sum(np.abs(block - np.median(block, axis=0)).sum() for block in blocks)
 
 
 @given(graphs())
@@ -62,7 +59,7 @@ def test_swaps_lower_the_deviation(monkeypatch):
     for sweeps in (0, 1, 20):
         monkeypatch.setattr(module, "SWEEPS", sweeps)
         cohorts = tree_of(graph, k=5)
-        found.append(deviation(counts, cohorts))
+        found.append(deviation(counts, cohorts.of_vertex))
     assert max(found[1:]) < 0.9 * found[0]
 
 
@@ -88,12 +85,6 @@ def places_of(counts, is_ill, sizes):
     return places
 
 
-def apart(counts, cohort):
-    """Return the sum of distances of rows from the medians of their cohorts, by plain numpy."""
-    blocks = [counts[cohort == c] for c in set(cohort.tolist())]
-    return sum(np.abs(block - np.median(block, axis=0)).sum() for block in blocks)
-
-
 def searched(places, most, near, sweeps, seed=0):
     """Search, all cohorts in order; return by how much the deviation grew."""
     order, rng = np.arange(len(places.first) - 1), np.random.default_rng(seed)
@@ -108,9 +99,9 @@ def test_the_search_knows_what_a_swap_changes(seed):
     counts = rng.integers(0, 4, (25, 3)).astype(np.int32)
     sizes = [5, 6, 7, 7]
     places = places_of(counts, rng.random(25) < 0.2, sizes)
-    cohort, before = places.cohort.copy(), apart(counts, places.cohort)
+    cohort, before = places.cohort.copy(), deviation(counts, places.cohort)
     change = searched(places, [5, 6, 7, 7], [[0, 1], [1, 0], [2, 3], [3, 2]], 20, seed)
-    assert apart(counts, places.cohort) == before + change
+    assert deviation(counts, places.cohort) == before + change
     assert np.bincount(places.cohort).tolist() == sizes
     assert np.array_equal(places.cohort < 2, cohort < 2)
     for c in range(4):
@@ -131,14 +122,14 @@ def test_two_cohorts_swap_what_is_best(seed, size, other, spare):
     is_ill = rng.random(n) < 0.3
     places = places_of(counts, is_ill, [size, other])
     most = places.sensitive + spare
-    cohort, before, best = places.cohort.copy(), apart(counts, places.cohort), 0
+    cohort, before, best = places.cohort.copy(), deviation(counts, places.cohort), 0
     for u in range(size):
         for v in range(size, n):
             swapped = cohort.copy()
             swapped[[u, v]] = 1, 0
             ill = np.bincount(swapped, is_ill, 2)
             if (ill <= most).all():
-                best = min(best, apart(counts, swapped) - before)
+                best = min(best, deviation(counts, swapped) - before)
     change = searched(places, most, [[1], [0]], 1, seed)
     assert change <= best
     assert (change == 0) == (best == 0)
@@ -163,9 +154,9 @@ def test_large_cohorts_try_those_who_gain_most():
     kind = rng.random(600) < np.repeat([0.4, 0.6], 300)
     counts = (rng.integers(0, 4, (600, 3)) + 6 * kind[:, None]).astype(np.int32)
     places = places_of(counts, np.zeros(600, dtype=np.bool_), [300, 300])
-    before = apart(counts, places.cohort)
+    before = deviation(counts, places.cohort)
     change = searched(places, [300, 300], [[1], [0]], 5)
-    assert apart(counts, places.cohort) == before + change
+    assert deviation(counts, places.cohort) == before + change
     assert change < -0.3 * before
     assert kind[places.cohort == 1].mean() > 0.9
 
