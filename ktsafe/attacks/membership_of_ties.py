@@ -68,8 +68,8 @@ def _features(graph: AttributedGraph) -> NDArray[np.float64]:
     degrees = graph.degrees.astype(np.float64)
     ends = np.sort(degrees[graph.edges], axis=1)
     low, high = ends[:, 0], ends[:, 1]
-    common = common_neighbours(graph)
-    adamic = common_neighbours(graph, 1 / np.log(np.maximum(degrees, 2)))
+    both = common_neighbours(graph, 1 + 1j / np.log(np.maximum(degrees, 2)))
+    common, adamic = both.real, both.imag
     agrees = graph.codes[graph.edges[:, 0]] == graph.codes[graph.edges[:, 1]]
     return np.column_stack(
         (

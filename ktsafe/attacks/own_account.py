@@ -64,15 +64,14 @@ def own_account(case: Case, rng: np.random.Generator) -> list[Result]:
     (True, True)
     """
     accounts = _accounts(case, rng)
-    # By tuple: an account has friends of a few.
-    columns = neighbour_counts(case.released, case.tuples[1], case.tuples[2]).tocsc()
+    seen = neighbour_counts(case.released, case.tuples[1], case.tuples[2])
     sizes = np.bincount(case.tuples[1], minlength=case.tuples[2])
     results = []
     for name, knows_value in (("value", True), ("ties", False)):
         own, chances, control = [], [np.zeros(0)], [np.zeros(0)]
         for account in accounts.tolist():
             friends = published_friends(case, account)
-            candidates = _candidates(case, account, columns, knows_value=knows_value)
+            candidates = _candidates(case, account, seen, knows_value=knows_value)
             is_own = candidates == case.own_place[account]
             own.append(float(is_own.mean()))
             chances.append(friends_named(case, candidates, friends))
@@ -106,9 +105,12 @@ def published_friends(case: Case, account: int) -> NDArray[np.int64]:
 
 
 def _candidates(
-    case: Case, account: int, columns: sparse.csc_matrix, *, knows_value: bool
+    case: Case, account: int, seen: sparse.csr_matrix, *, knows_value: bool
 ) -> NDArray[np.int64]:
-    """Return the released vertices that may as well be the account's, at least one."""
+    """Return the released vertices that may as well be the account's, at least one.
+
+    `seen` counts the tuples of each vertex's neighbours.
+    """
     true, shown, _ = case.values
     inside = np.flatnonzero(case.tuples[1] == case.published_tuple[account])
     if knows_value:
@@ -116,13 +118,12 @@ def _candidates(
         inside = alike if len(alike) else inside
     graph = case.original
     friends = graph.indices[graph.indptr[account] : graph.indptr[account + 1]]
-    tuples, counts = np.unique(case.published_tuple[friends], return_counts=True)
-    both = np.zeros(case.released.n_vertices, dtype=np.int64)
-    for kind, count in zip(tuples.tolist(), counts, strict=True):
-        entries = slice(columns.indptr[kind], columns.indptr[kind + 1])
-        both[columns.indices[entries]] += np.minimum(columns.data[entries], count)
+    known = np.bincount(case.published_tuple[friends], minlength=case.tuples[2])
+    rows = seen[inside]
+    upto = np.concatenate(([0], np.cumsum(np.minimum(rows.data, known[rows.indices]))))
+    both = upto[rows.indptr[1:]] - upto[rows.indptr[:-1]]
     # L1 of two rows of counts, but for the account's own ties, which all candidates are told by.
-    distance = case.released.degrees[inside] - 2 * both[inside]
+    distance = case.released.degrees[inside] - 2 * both
     nearest: NDArray[np.int64] = inside[distance == distance.min()]
     return nearest
 
@@ -138,12 +139,15 @@ def friends_named(
     tied = np.zeros(case.released.n_vertices, dtype=np.int64)
     for seen in _neighbours(case, candidates):
         tied[seen] += 1
+    there = np.flatnonzero(tied)
     most = np.zeros(size, dtype=np.int64)
-    np.maximum.at(most, tuples, tied)
-    is_best = tied == most[tuples]
-    n_best = np.bincount(tuples[is_best], minlength=size)
+    np.maximum.at(most, tuples[there], tied[there])
+    best = there[tied[there] == most[tuples[there]]]
+    n_best = np.bincount(tuples[best], minlength=size)
+    # Of a kind that nobody is tied to all are as good.
+    n_best = np.where(most > 0, n_best, np.bincount(tuples, minlength=size))
     places = case.own_place[friends]
-    chances: NDArray[np.float64] = is_best[places] / n_best[tuples[places]]
+    chances: NDArray[np.float64] = (tied[places] == most[tuples[places]]) / n_best[tuples[places]]
     return chances
 
 
