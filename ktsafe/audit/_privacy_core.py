@@ -99,7 +99,9 @@ def known_candidates(
             if 2 * abs(sizes[u] - sizes[asked[i]]) <= epsilon:
                 if filled == near.shape[0]:
                     more = np.empty((2 * filled, 2), dtype=np.int64)
-                    more[:filled] = near
+                    # Not as arrays: that alone takes numba as long to compile as ten kernels.
+                    for x in range(filled):
+                        more[x, 0], more[x, 1] = near[x, 0], near[x, 1]
                     near = more
                 near[filled, 0] = i
                 near[filled, 1] = u

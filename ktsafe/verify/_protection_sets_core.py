@@ -47,7 +47,9 @@ def profile_rows(
                     profiles.counts[v, columns[members[i], a]] += 1
             if hop:
                 base = hop * width
-                profiles.counts[v, base : base + width] = profiles.counts[v, base - width : base]
+                # Not as arrays, nor below: numba takes long to compile that.
+                for x in range(base, base + width):
+                    profiles.counts[v, x] = profiles.counts[v, x - width]
                 for i in range(seen, level_stop):
                     for a in range(columns.shape[1]):
                         profiles.counts[v, base + columns[members[i], a]] += 1
@@ -139,7 +141,8 @@ def candidate_pairs(
                 continue
             if filled == pairs.shape[0]:
                 wider = np.empty((2 * filled, 2), dtype=np.int64)
-                wider[:filled] = pairs
+                for x in range(filled):
+                    wider[x, 0], wider[x, 1] = pairs[x, 0], pairs[x, 1]
                 pairs = wider
             pairs[filled, 0] = u
             pairs[filled, 1] = v

@@ -1,7 +1,7 @@
 """What is done once after an install: `ktsafe warm` compiles kernels.
 
-Two processes compile at the same time what a release needs: one what searches for it, the other
-what judges it. numba's index of a kernel is no lock, so no kernel may be compiled by both.
+Two processes compile at the same time what a release needs: one most of what searches for it, the
+other the rest and what judges it, so both take about equally long.
 """
 
 from __future__ import annotations
@@ -118,11 +118,14 @@ def _beside(parts: Sequence[str]) -> Iterator[Callable[[Progress], int]]:
     """
     total, first = _declared(parts), len(_compiled())
     command = [sys.executable, "-m", "ktsafe.stream.process.toy_runs"]
+    runs = [[part] for part in parts]
+    if tuple(parts) == FIRST:
+        runs[1].insert(0, "ending")
     running = [
         subprocess.Popen(  # noqa: S603 -- our own
-            [*command, part], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [*command, *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        for part in parts
+        for names in runs
     ]
 
     def ended(progress: Progress) -> int:

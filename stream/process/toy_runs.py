@@ -1,9 +1,9 @@
 """Runs on a toy graph, for the sake of the kernels that they compile: `ktsafe warm` starts them.
 
-    python -m ktsafe.stream.process.toy_runs search|judges|hops
+    python -m ktsafe.stream.process.toy_runs search|ending|judges|hops...
 
-No kernel is compiled by both `search` and `judges`, so these two may run at the same time;
-`hops` comes after them. Each prints how many kernels it had to compile.
+`search` may run beside `ending` and `judges`: it finds compiled what it comes to last, and no other
+kernel is of two of them. `hops` comes after them. Prints how many kernels had to be compiled.
 """
 
 # ruff: noqa: E402 -- the folder must be chosen before a module with a kernel is imported
@@ -24,6 +24,8 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import audit_release
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.pair_program import Pair, solve
+from ktsafe.exact.realization import realize
+from ktsafe.exact.rewiring import exchanged
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
 from ktsafe.verify import verify_graph
@@ -48,6 +50,17 @@ def _far_from_its_total(rng: np.random.Generator) -> None:
     edges = np.column_stack((np.arange(n), np.arange(n, 2 * n))).astype(np.int32)
     pair = Pair.in_order(np.full(2 * n // 10, 10), n // 10, edges, np.full(n, 2.0))
     solve(dataclasses.replace(pair, total=0.0), rng=rng)
+
+
+def ending() -> None:
+    """Insert the edges of a pair and exchange their ends, which a release comes to last."""
+    rng, cohorts = np.random.default_rng(1), np.full(8, 5)
+    ties = np.array([[0, 20], [1, 21]], dtype=np.int32)
+    pair = Pair.in_order(cohorts, 4, ties, np.full(2, 2.0))
+    edges = realize(pair, np.full(4, 2), np.full(4, 2), ties, rng=rng)
+    assert edges is not None
+    classes = np.repeat(np.arange(2, dtype=np.int32), 20)
+    exchanged(classes, edges[:2], edges[2:], rng=rng)
 
 
 def judges() -> None:
@@ -99,8 +112,9 @@ def n_compiled() -> int:
     return sum(sum(one.stats.cache_misses.values()) for one in kernels)
 
 
-RUNS = {"search": search, "judges": judges, "hops": hops}
+RUNS = {"search": search, "ending": ending, "judges": judges, "hops": hops}
 
 if __name__ == "__main__":
-    RUNS[sys.argv[1]]()
+    for name in sys.argv[1:]:
+        RUNS[name]()
     print(n_compiled())  # noqa: T201 -- for the process that started this one

@@ -190,13 +190,13 @@ def with_callees(modules: set[str]) -> set[str]:
 
 @pytest.mark.timeout(1200)
 def test_two_processes_compile_no_kernel_both() -> None:
-    """A kernel's index is read and written without a lock, so that an entry might be lost."""
-    search, judges = (
+    """It would take twice as long. Only what a search ends with is compiled beside the rest."""
+    search, ending, judges = (
         with_callees(
             set(subprocess.check_output([sys.executable, "-c", RUN_PART, part], text=True).split())
         )
-        for part in FIRST
+        for part in (FIRST[0], "ending", FIRST[1])
     )
-    assert len(search) > 2
-    assert len(judges) > 2
+    assert min(map(len, (search, ending, judges))) > 1
+    assert ending < search
     assert search.isdisjoint(judges)
