@@ -11,6 +11,7 @@ Source: the active attacks of Backstrom, Dwork and Kleinberg, "Wherefore art tho
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,19 +65,17 @@ def own_account(case: Case, rng: np.random.Generator) -> list[Result]:
     (True, True)
     """
     accounts = _accounts(case, rng)
-    seen = neighbour_counts(case.released, case.tuples[1], case.tuples[2])
-    sizes = np.bincount(case.tuples[1], minlength=case.tuples[2])
+    kinds = _Kinds.of(case)
+    friends = [published_friends(case, account) for account in accounts.tolist()]
+    places = case.own_place[np.concatenate((accounts[:0], *friends))]
+    by_chance = 1 / np.diff(kinds.first)[case.tuples[1][places]]
+    alike = [_alike(case, account, kinds) for account in accounts.tolist()]
     results = []
-    for name, knows_value in (("value", True), ("ties", False)):
-        own, chances, control = [], [np.zeros(0)], [np.zeros(0)]
-        for account in accounts.tolist():
-            friends = published_friends(case, account)
-            candidates = _candidates(case, account, seen, knows_value=knows_value)
-            is_own = candidates == case.own_place[account]
-            own.append(float(is_own.mean()))
-            chances.append(friends_named(case, candidates, friends))
-            control.append(1 / sizes[case.tuples[1][case.own_place[friends]]])
-        by_chance = np.concatenate(control)
+    for i, name in enumerate(("value", "ties")):
+        own, chances = [], [np.zeros(0)]
+        for account, candidates, named in zip(accounts, alike, friends, strict=True):
+            own.append(float((candidates[i] == case.own_place[account]).mean()))
+            chances.append(friends_named(case, candidates[i], named))
         results.append(
             share_result(
                 f"own_account.{name}",
@@ -86,6 +85,24 @@ def own_account(case: Case, rng: np.random.Generator) -> list[Result]:
             )
         )
     return results
+
+
+class _Kinds(NamedTuple):
+    """Released vertices by tuple: those of x are `order[first[x]:first[x + 1]]`.
+
+    `seen`, in this order, counts the tuples of their neighbours.
+    """
+
+    order: NDArray[np.int64]
+    first: NDArray[np.int64]
+    seen: sparse.csr_matrix
+
+    @classmethod
+    def of(cls, case: Case) -> _Kinds:
+        _, kind, n_kinds = case.tuples
+        order = np.argsort(kind, kind="stable")
+        first = np.searchsorted(kind[order], np.arange(n_kinds + 1))
+        return cls(order, first, neighbour_counts(case.released, kind, n_kinds)[order])
 
 
 def _accounts(case: Case, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -104,28 +121,25 @@ def published_friends(case: Case, account: int) -> NDArray[np.int64]:
     return friends[case.own_place[friends] >= 0].astype(np.int64)
 
 
-def _candidates(
-    case: Case, account: int, seen: sparse.csr_matrix, *, knows_value: bool
-) -> NDArray[np.int64]:
+def _alike(case: Case, account: int, kinds: _Kinds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the released vertices that may as well be the account's, at least one.
 
-    `seen` counts the tuples of each vertex's neighbours.
+    First for an attacker that uses the account's sensitive value, then for one that does not.
     """
-    true, shown, _ = case.values
-    inside = np.flatnonzero(case.tuples[1] == case.published_tuple[account])
-    if knows_value:
-        alike = inside[shown[inside, -1] == true[account, -1]]
-        inside = alike if len(alike) else inside
-    graph = case.original
+    graph, kind = case.original, case.published_tuple[account]
     friends = graph.indices[graph.indptr[account] : graph.indptr[account + 1]]
     known = np.bincount(case.published_tuple[friends], minlength=case.tuples[2])
-    rows = seen[inside]
-    upto = np.concatenate(([0], np.cumsum(np.minimum(rows.data, known[rows.indices]))))
-    both = upto[rows.indptr[1:]] - upto[rows.indptr[:-1]]
+    inside = kinds.order[kinds.first[kind] : kinds.first[kind + 1]]
+    rows = kinds.seen.indptr[kinds.first[kind] : kinds.first[kind + 1] + 1]
+    entries = slice(rows[0], rows[-1])
+    shared = np.minimum(kinds.seen.data[entries], known[kinds.seen.indices[entries]])
+    both = np.diff(np.concatenate(([0], np.cumsum(shared)))[rows - rows[0]])
     # L1 of two rows of counts, but for the account's own ties, which all candidates are told by.
     distance = case.released.degrees[inside] - 2 * both
-    nearest: NDArray[np.int64] = inside[distance == distance.min()]
-    return nearest
+    has_value = case.values[1][inside, -1] == case.values[0][account, -1]
+    among = has_value | (not has_value.any())
+    least = distance[among].min()
+    return inside[among & (distance == least)], inside[distance == distance.min()]
 
 
 def friends_named(

@@ -35,7 +35,6 @@ from ktsafe.stream.process.private_folder import (
     check_finished,
     check_room,
 )
-from ktsafe.stream.process.process import keep_loaded
 from ktsafe.stream.release.attacker import AttackSettings
 from ktsafe.stream.release.fresh import FreshReleases
 from ktsafe.stream.release.linked import LinkedReleases
@@ -92,7 +91,6 @@ def run_from_settings(
             open_reader=release_reader(settings),
         )
         plan = _service_settings(settings, maker, drain=drain)
-        keep_loaded()
         run_service(ports, plan, observer=observer, stopping=stopping.is_set)
 
 

@@ -33,7 +33,7 @@ from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.maintenance.erasure import EraseLetters, Eraser, erase_again
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
-from ktsafe.stream.process.process import give_back
+from ktsafe.stream.process.process import give_back, keep_loaded
 from ktsafe.stream.release.known_releases import check_feed
 from ktsafe.stream.release.publish import Executor, Publisher
 from ktsafe.stream.release.sequence_inputs import ensure_sequence, inputs_digest
@@ -48,11 +48,18 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 
+ALL_LOADED: Final = 2
+"""Tasks after which all code is loaded: a release is made, then published."""
+
+
 class OneThread:
     """Runs a task in a daemon thread of its own, so a stop never waits for long work.
 
     What a task used goes back to the system when it has ended.
     """
+
+    def __init__(self) -> None:
+        self._n_ended = 0
 
     def submit(self, task: Callable[[], T]) -> Future[T]:
         """Start `task` and return its future."""
@@ -64,6 +71,9 @@ class OneThread:
             except BaseException as error:  # noqa: BLE001 -- handed to the caller of the future
                 future.set_exception(error)
             give_back()
+            self._n_ended += 1
+            if self._n_ended == ALL_LOADED:
+                keep_loaded()
 
         threading.Thread(target=run, name="ktsafe-release", daemon=True).start()
         return future
