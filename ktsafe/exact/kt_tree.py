@@ -235,7 +235,8 @@ def _cut(
     most = bearable(sizes, params)
     # A cut that wastes members makes fewer cohorts, each of which deviates more.
     spares = sizes // m + (n - sizes) // m == n // m
-    spread = np.abs(rows - np.median(rows, axis=0)).sum(axis=0)
+    middle = np.partition(rows, n // 2, axis=0)[n // 2]
+    spread = np.abs(rows - middle).sum(axis=0)
     widest = np.argsort(-spread, kind="stable")[:COLUMNS_TRIED]
     bordered = widest[spread[widest] > 0]
     for at_border, wastes, mixed in ways:
