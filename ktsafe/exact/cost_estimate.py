@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.exact.kt_tree import leaves_of, neighbour_counts
+from ktsafe.exact.kt_tree import neighbour_counts
+from ktsafe.exact.tree_cuts import leaves_of
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 

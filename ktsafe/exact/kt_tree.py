@@ -27,6 +27,7 @@ from scipy.sparse import csr_array, vstack
 from scipy.spatial import cKDTree
 
 from ktsafe.exact import _kt_tree_core as core
+from ktsafe.exact.tree_cuts import bearable, leaves_of
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
@@ -48,16 +49,6 @@ SWEEPS = 3
 UNEVEN_FEW = 20
 """Where fewer than one member in so many is in a cohort of unequal rows, only these look for swaps:
 the others have nothing to gain. Elsewhere all do, since the alike may serve the others."""
-
-COLUMNS_TRIED = 8
-"""Widest neighbour counts at whose borders a node may be cut."""
-
-CUTS = ((True, False, False), (False, False, False), (False, False, True), (False, True, True))
-"""Ways of cutting that are tried in turn: only at a border; even if a cohort fewer fits into the
-sides; with sensitive members spread evenly."""
-
-AT_BORDERS = ((True, False, False), (True, True, False))
-"""Those of a tree that is kept: only at a border, even if a cohort fewer fits into the sides."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -180,106 +171,6 @@ def neighbour_counts(graph: AttributedGraph) -> csr_array:
     )
     counts.sum_duplicates()
     return counts
-
-
-def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int64]:
-    """Return how many members of groups of the given sizes may be sensitive."""
-    most: NDArray[np.int64] = sizes * params.alpha.numerator // params.alpha.denominator
-    return most
-
-
-def leaves_of(
-    rows: NDArray[np.int32],
-    is_sensitive: NDArray[np.bool_],
-    params: PrivacyParams,
-    nodes: list[NDArray[np.int64]] | None = None,
-) -> list[NDArray[np.int64]]:
-    """Return the leaves of the tree below the given nodes, or a root; all are positions of rows."""
-    nodes, leaves = [np.arange(len(rows))] if nodes is None else list(nodes), []
-    while nodes:
-        node = nodes.pop()
-        cut = _cut(rows[node], is_sensitive[node], params)
-        if cut is None:
-            leaves.append(node)
-        else:
-            order, size, _ = cut
-            nodes += [node[order[:size]], node[order[size:]]]
-    return leaves
-
-
-def cut_at_border(rows: NDArray[np.int32], params: PrivacyParams) -> tuple[int, int] | None:
-    """Return the column of a cut and the least value of its upper side; None: a leaf.
-
-    Parameters
-    ----------
-    rows:
-        int32, shape (n, columns): the neighbour counts of the members of a node.
-    params:
-        Both sides have at least k members; whether they satisfy alpha, too, is left open.
-    """
-    cut = _cut(rows, np.zeros(len(rows), dtype=np.bool_), params, AT_BORDERS)
-    return None if cut is None else (cut[2], int(rows[cut[0][cut[1]], cut[2]]))
-
-
-def _cut(
-    rows: NDArray[np.int32],
-    is_sensitive: NDArray[np.bool_],
-    params: PrivacyParams,
-    ways: tuple[tuple[bool, bool, bool], ...] = CUTS,
-) -> tuple[NDArray[np.int64], int, int] | None:
-    """Return the order in which a node is cut, the size of its first side, the column; or None."""
-    m, n = params.k, len(rows)
-    if n < 2 * m:
-        return None
-    sizes = np.arange(m, n - m + 1)
-    most = bearable(sizes, params)
-    # A cut that wastes members makes fewer cohorts, each of which deviates more.
-    spares = sizes // m + (n - sizes) // m == n // m
-    middle = np.partition(rows, n // 2, axis=0)[n // 2]
-    spread = np.abs(rows - middle).sum(axis=0)
-    widest = np.argsort(-spread, kind="stable")[:COLUMNS_TRIED]
-    bordered = widest[spread[widest] > 0]
-    for at_border, wastes, mixed in ways:
-        for column in bordered if at_border else widest[:1]:
-            order = _order(rows[:, column], is_sensitive, mixed=mixed)
-            value = rows[order, column].astype(np.int64)
-            sensitive = np.cumsum(is_sensitive[order])
-            # The other side of the smallest cut is the greatest.
-            fits = sensitive[sizes - 1] <= most
-            fits &= sensitive[-1] - sensitive[sizes - 1] <= most[::-1]
-            if not wastes:
-                fits &= spares
-            if at_border:
-                fits &= value[sizes - 1] < value[sizes]
-            if fits.any():
-                possible = sizes[fits]
-                off = _deviations(value)[possible - 1] + _deviations(value[::-1])[n - possible - 1]
-                best = np.lexsort((np.abs(2 * possible - n), off))[0]
-                return order, int(possible[best]), int(column)
-    return None
-
-
-def _order(
-    value: NDArray[np.int32], is_sensitive: NDArray[np.bool_], *, mixed: bool
-) -> NDArray[np.int64]:
-    """Return the order of values; mixed: equally many of each hundred members are sensitive."""
-    if not mixed:
-        return np.argsort(value, kind="stable")
-    share = np.empty(len(value))
-    for of_kind in (is_sensitive, ~is_sensitive):
-        at = np.flatnonzero(of_kind)
-        share[at[np.argsort(value[at], kind="stable")]] = (np.arange(len(at)) + 0.5) / len(at)
-    return np.argsort(share, kind="stable")
-
-
-def _deviations(value: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return of each prefix of sorted values the sum of distances from its median."""
-    n = len(value)
-    total = np.concatenate(([0], np.cumsum(value)))
-    size = np.arange(1, n + 1)
-    upper = total[size] - total[size - size // 2]
-    deviations: NDArray[np.int64] = np.abs(upper - total[size // 2])
-    return deviations
 
 
 def _swapped(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.exact.kt_tree import cut_at_border
+from ktsafe.exact.tree_cuts import AT_BORDERS, leaves_of
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence.memory.column_table import Numbers
 
@@ -54,19 +54,11 @@ class Branch(NamedTuple):
     def of(cls, people: Numbers, counts: csr_array, params: PrivacyParams) -> Branch:
         """Cut people of a class; leaves have at least k of them, alpha is left to their cohorts."""
         rows = np.ascontiguousarray(counts[:, np.unique(counts.indices)].toarray(), dtype=np.int32)
-        leaf = np.zeros(len(people), dtype=np.int64)
-        nodes = [np.arange(len(people))]
-        pivots: list[NDArray[np.int32]] = []
-        while nodes:
-            node = nodes.pop()
-            cut = cut_at_border(rows[node], params)
-            if cut is None:
-                leaf[node] = len(pivots)
-                pivots.append(np.sort(rows[node], axis=0)[(len(node) - 1) // 2])
-            else:
-                is_above = rows[node, cut[0]] >= cut[1]
-                nodes += [node[is_above], node[~is_above]]
-        medians = np.array(pivots, dtype=np.int32)
+        leaf, nobody = np.zeros(len(people), dtype=np.int64), np.zeros(len(people), dtype=np.bool_)
+        leaves = leaves_of(rows, nobody, params, ways=AT_BORDERS)[::-1]
+        for number, members in enumerate(leaves):
+            leaf[members] = number
+        medians = np.array([np.sort(rows[x], axis=0)[(len(x) - 1) // 2] for x in leaves])
         apart = int(np.abs(rows - medians[leaf]).sum())
         return cls(people, counts, leaf, medians, apart, int(rows.sum()))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ktsafe import PrivacyParams
-from ktsafe.exact.kt_tree import cut_at_border
+from ktsafe.exact.tree_cuts import AT_BORDERS, leaves_of
 from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 CLASSES = 3
@@ -52,7 +52,8 @@ def test_the_tree_is_what_it_says_after_any_history(history) -> None:
         for leaf, pivot in enumerate(branch.pivots):
             inside = table[branch.leaf == leaf]
             assert len(inside) >= PARAMS.k or len(branch.pivots) == 1
-            assert cut_at_border(inside, PARAMS) is None
+            nobody = np.zeros(len(inside), dtype=np.bool_)
+            assert len(leaves_of(inside, nobody, PARAMS, ways=AT_BORDERS)) == 1
             median = np.sort(inside, axis=0)[(len(inside) - 1) // 2]
             assert pivot.tolist() == median[table.any(axis=0)].tolist()
             apart += int(np.abs(inside - median).sum())

@@ -1,0 +1,242 @@
+"""How nodes of the kt-tree are cut in two, all those of a level together.
+
+    in turn: at a border of one of the widest neighbour counts, if no cohort is lost by that;
+             at any place of the widest one; with sensitive members spread evenly; at any price
+    of all places where both sides have k members and satisfy alpha, the one after which they
+    deviate least from their medians
+
+A large class has a thousand small nodes, each of which would take a dozen calls of numpy.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.params import PrivacyParams
+
+COLUMNS_TRIED = 8
+"""Widest neighbour counts at whose borders a node may be cut."""
+
+
+class _Way(NamedTuple):
+    """A way of cutting.
+
+    Attributes
+    ----------
+    at_border:
+        Only between different counts, those of other columns than the widest, too.
+    wastes:
+        Even if a cohort fewer fits into the sides, each of which deviates more.
+    is_mixed:
+        By count, but of each hundred members equally many are sensitive.
+    """
+
+    at_border: bool
+    wastes: bool
+    is_mixed: bool
+
+
+CUTS: Final = (
+    _Way(at_border=True, wastes=False, is_mixed=False),
+    _Way(at_border=False, wastes=False, is_mixed=False),
+    _Way(at_border=False, wastes=False, is_mixed=True),
+    _Way(at_border=False, wastes=True, is_mixed=True),
+)
+"""Ways that are tried in turn."""
+
+AT_BORDERS: Final = (CUTS[0], _Way(at_border=True, wastes=True, is_mixed=False))
+"""Those of a tree that is kept."""
+
+
+class _Nodes(NamedTuple):
+    """Some nodes, whose members stand one node after the other.
+
+    Attributes
+    ----------
+    columns:
+        int32, shape (columns, n): neighbour counts of all rows.
+    is_sensitive:
+        bool, shape (n,).
+    members:
+        int64: rows.
+    sizes:
+        int64, shape (nodes,).
+    """
+
+    columns: NDArray[np.int32]
+    is_sensitive: NDArray[np.bool_]
+    members: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+class _Cuts(NamedTuple):
+    """Where nodes are cut.
+
+    Attributes
+    ----------
+    order:
+        int64, shape (members,): the members of each node as they stand after the cut.
+    n_lower:
+        int64, shape (nodes,): how many of them are the first side; 0: the node is a leaf.
+    """
+
+    order: NDArray[np.int64]
+    n_lower: NDArray[np.int64]
+
+
+def leaves_of(
+    rows: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    params: PrivacyParams,
+    nodes: list[NDArray[np.int64]] | None = None,
+    ways: tuple[_Way, ...] = CUTS,
+) -> list[NDArray[np.int64]]:
+    """Return the leaves of the tree below the given nodes, or a root; all are positions of rows.
+
+    Those of greater counts come first.
+
+    Parameters
+    ----------
+    rows:
+        int32, shape (n, columns): neighbour counts.
+    is_sensitive:
+        bool, shape (n,).
+    params:
+        k and alpha are used.
+    nodes:
+        None: one node of all rows.
+    ways:
+        How nodes may be cut.
+    """
+    nodes = [np.arange(len(rows))] if nodes is None else nodes
+    members, columns = np.concatenate(nodes), np.ascontiguousarray(rows.T)
+    sizes = np.array([len(node) for node in nodes], dtype=np.int64)
+    first = np.cumsum(sizes) - sizes
+    borders = [first[1:]]
+    while len(first):
+        at = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        cuts = _cut(_Nodes(columns, is_sensitive, members[at], sizes), params, ways)
+        members[at] = members[at][cuts.order]
+        is_cut = cuts.n_lower > 0
+        n_lower, first, sizes = cuts.n_lower[is_cut], first[is_cut], sizes[is_cut]
+        borders.append(first + n_lower)
+        first = np.concatenate((first, first + n_lower))
+        sizes = np.concatenate((n_lower, sizes - n_lower))
+    return np.split(members, np.sort(np.concatenate(borders)))[::-1]
+
+
+def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int64]:
+    """Return how many members of groups of the given sizes may be sensitive."""
+    most: NDArray[np.int64] = sizes * params.alpha.numerator // params.alpha.denominator
+    return most
+
+
+def _cut(nodes: _Nodes, params: PrivacyParams, ways: tuple[_Way, ...]) -> _Cuts:
+    """Return where nodes are cut."""
+    sizes, members = nodes.sizes, nodes.members
+    spread = _spread(nodes)
+    widest = np.argsort(-spread, axis=0, kind="stable")[:COLUMNS_TRIED]
+    found = _Cuts(np.arange(len(members)), np.zeros_like(sizes))
+    for way in ways:
+        for column in widest if way.at_border else widest[:1]:
+            is_open = (found.n_lower == 0) & (sizes >= 2 * params.k)
+            if way.at_border:
+                is_open &= spread[column, np.arange(len(sizes))] > 0
+            if not is_open.any():
+                continue
+            at = np.flatnonzero(np.repeat(is_open, sizes))
+            own = members[at]
+            count = nodes.columns[np.repeat(column[is_open], sizes[is_open]), own]
+            order, n_lower = _best(count, nodes.is_sensitive[own], sizes[is_open], params, way)
+            is_cut = np.repeat(n_lower > 0, sizes[is_open])
+            found.order[at[is_cut]] = at[order[is_cut]]
+            found.n_lower[is_open] = n_lower
+    return found
+
+
+def _spread(nodes: _Nodes) -> NDArray[np.int64]:
+    """Return how far all members of each node are from its median, shape (columns, nodes)."""
+    node = np.repeat(np.arange(len(nodes.sizes)), nodes.sizes) << 32
+    last = np.cumsum(nodes.sizes)
+    spread = np.empty((len(nodes.columns), len(nodes.sizes)), dtype=np.int64)
+    for i, column in enumerate(nodes.columns):
+        counts = np.sort(node | column[nodes.members]) & 0xFFFFFFFF
+        spread[i] = _deviation(_upto(counts), last - nodes.sizes, last)
+    return spread
+
+
+def _best(
+    count: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+    params: PrivacyParams,
+    way: _Way,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the members of some nodes in order, and how many of each are the lower side.
+
+    `count` and `is_sensitive` are those of the members, one node after the other; 0 is returned
+    for a node that cannot be cut in this way.
+    """
+    k, node = params.k, np.repeat(np.arange(len(sizes)), sizes)
+    order = _order(count, is_sensitive, node, is_mixed=way.is_mixed)
+    count, last = count[order], np.cumsum(sizes)
+    # The cut after each member: how many are below it in its node, and above.
+    lower = np.arange(1, len(count) + 1) - (last - sizes)[node]
+    upper = sizes[node] - lower
+    sensitive = _upto(is_sensitive[order])
+    n_lower = sensitive[1:] - sensitive[last - sizes][node]
+    n_upper = sensitive[last][node] - sensitive[1:]
+    fits = (lower >= k) & (upper >= k)
+    fits &= (n_lower <= bearable(lower, params)) & (n_upper <= bearable(upper, params))
+    if not way.wastes:
+        fits &= lower // k + upper // k == (lower + upper) // k
+    if way.at_border:
+        # That the last of a node stands beside another one does not matter: it has none above.
+        fits[:-1] &= count[:-1] < count[1:]
+    at = np.flatnonzero(fits)
+    upto, border = _upto(count), at + 1
+    off = _deviation(upto, border - lower[at], border)
+    off += _deviation(upto, border, border + upper[at])
+    best = at[np.lexsort((np.abs(lower - upper)[at], off, node[at]))]
+    best = best[np.diff(node[best], prepend=-1) != 0]
+    found = np.zeros_like(sizes)
+    found[node[best]] = lower[best]
+    return order, found
+
+
+def _order(
+    count: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    node: NDArray[np.int64],
+    *,
+    is_mixed: bool,
+) -> NDArray[np.int64]:
+    """Return the members of each node in the order in which they are cut."""
+    if not is_mixed:
+        return np.argsort(node << 32 | count, kind="stable")
+    kind = 2 * node + is_sensitive
+    order = np.argsort(kind << 32 | count, kind="stable")
+    n_alike = np.bincount(kind)
+    place = np.arange(len(order)) - (np.cumsum(n_alike) - n_alike)[kind[order]]
+    share = np.empty(len(order))
+    share[order] = (place + 0.5) / n_alike[kind[order]]
+    return np.lexsort((share, node))
+
+
+def _upto(values: NDArray[np.integer] | NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the sum of all values before each, and of all."""
+    upto = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=upto[1:])
+    return upto
+
+
+def _deviation(
+    upto: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the sum of distances from the median of runs of values that ascend."""
+    half = (last - first) // 2
+    deviation: NDArray[np.int64] = upto[last] - upto[last - half]
+    return deviation - upto[first + half] + upto[first]
