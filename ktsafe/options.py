@@ -21,7 +21,7 @@ class AnonymizeOptions:
     Attributes
     ----------
     effort:
-        How much search a lower cost is worth.
+        How much search a better release is worth. For `exact` the two greater ones are the same.
     strategy:
         A name of `ktsafe.strategies.strategy_names()`.
     aim:

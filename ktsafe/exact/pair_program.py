@@ -35,10 +35,10 @@ from ktsafe.exact import _pair_core as core
 from ktsafe.exact.pair_ends import drawn_ends, make_even, reach_ends
 from ktsafe.options import Effort
 
-TRIALS: dict[Effort, int] = {"fast": 0, "balanced": 10, "thorough": 40}
-"""Pairs of steps that are tried, for each cohort."""
+TRIALS = 10
+"""Pairs of steps that are tried, for each cohort; none at the effort `fast`."""
 
-TRIALS_MAX: dict[Effort, int] = {"fast": 0, "balanced": 1000, "thorough": 10_000}
+TRIALS_MAX = 1000
 """Pairs of steps that are tried at most; large pairs gain little by them."""
 
 PARTNERS = 8
@@ -211,7 +211,7 @@ def solve(
     rng:
         Draws the steps that are tried.
     effort:
-        How many are (`TRIALS`).
+        Whether any are.
     """
     if not len(pair.edges) or (pair.total is None and pair.price >= pair.price_max()):
         return cleared(pair)
@@ -278,7 +278,7 @@ def _plan(
     if not is_balanced:
         return cleared(pair)
     weight = pair.signs * pair.sizes[pair.cohorts]
-    trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
+    trials = 0 if effort == "fast" else min(TRIALS * len(weight), TRIALS_MAX)
     keeps_total = pair.total is not None
     if trials:
         core.double_steps(
