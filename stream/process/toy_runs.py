@@ -28,6 +28,7 @@ from ktsafe.exact.realization import realize
 from ktsafe.exact.rewiring import exchanged
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
+from ktsafe.stream.process.process import collect_seldom
 from ktsafe.verify import verify_graph
 
 
@@ -115,6 +116,7 @@ def n_compiled() -> int:
 RUNS = {"search": search, "ending": ending, "judges": judges, "hops": hops}
 
 if __name__ == "__main__":
+    collect_seldom()  # numba makes millions of objects, hardly any of which are garbage.
     for name in sys.argv[1:]:
         RUNS[name]()
     print(n_compiled())  # noqa: T201 -- for the process that started this one
