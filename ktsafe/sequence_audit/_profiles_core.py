@@ -186,23 +186,20 @@ def similar_pairs(
     begin: NDArray[np.int64],
     stop: NDArray[np.int64],
     tolerance: tuple[int, int],
-    start: int,
+    first: int,
+    last: int,
     found: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Write similar pairs of rows with at least one new row to `found`, shape (capacity, 2).
+) -> int:
+    """Write similar pairs of rows to `found`, shape (capacity, 2); return how many.
 
-    Row x is compared with rows begin[x]:stop[x], which are of its class and degree band; each pair
-    is written once, no row is paired with itself. The work begins at row `start` and stops before
-    the row whose pairs might not fit. Returns that row and the number of pairs written; the
-    capacity must be at least the widest band.
+    New rows x of first:last are compared with rows begin[x]:stop[x], which are of their class and
+    degree band; each pair is written once, no row is paired with itself. The capacity must be at
+    least the rows in all these bands.
     """
-    n = is_new.shape[0]
     written = 0
-    for x in range(start, n):
+    for x in range(first, last):
         if not is_new[x]:
             continue
-        if written + stop[x] - begin[x] > found.shape[0]:
-            return x, written
         for y in range(begin[x], stop[x]):
             if y == x or (is_new[y] and y < x):
                 continue
@@ -210,4 +207,4 @@ def similar_pairs(
                 found[written, 0] = x
                 found[written, 1] = y
                 written += 1
-    return n, written
+    return written

@@ -65,7 +65,7 @@ class SequenceAuditor(CopyOnExtend):
     examples_max:
         Published ids named per violation.
     workers:
-        Threads of the strict verifier.
+        Threads of the strict verifier, and of the comparison of locations.
     keeps_releases:
         Whether former releases are kept, to tell sets of releases apart where there is no
         certificate. Without them memory does not grow with the releases, the auditor can be saved,
@@ -110,7 +110,7 @@ class SequenceAuditor(CopyOnExtend):
         self._continuity = Continuity(keeps_ids=keeps_releases)
         self._base = 0
         self._numbering = Numbering()
-        self._reader = StructureReader(self._params, 0)
+        self._reader = StructureReader(self._params, 0, workers)
         self._ownership = Ownership()
         self._published = CandidateSets(keeps_stages=keeps_releases)
         self._linked: CandidateSets | None = None
@@ -231,7 +231,7 @@ class SequenceAuditor(CopyOnExtend):
         # Numbers are never used again, so the linked view can name all sequences.
         self._base += len(self._numbering)
         self._numbering = Numbering()
-        self._reader = StructureReader(release.params, len(release.categories))
+        self._reader = StructureReader(release.params, len(release.categories), self._workers)
         self._published = CandidateSets(keeps_stages=self._keeps_releases)
         self._comparison.begin_sequence()
         self._history = ChangeHistory()

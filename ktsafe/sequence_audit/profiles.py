@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -69,12 +71,21 @@ class Structure:
 
 
 class Profiler(CopyOnExtend):
-    """Reads the releases of one sequence, in order. Vertices are numbers that persist."""
+    """Reads the releases of one sequence, in order. Vertices are numbers that persist.
 
-    NOT_SAVED = frozenset({"_locations"})
+    Parameters
+    ----------
+    workers:
+        Threads that compare locations; None: one per core.
+    """
 
-    def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
+    NOT_SAVED = frozenset({"_locations", "_threads"})
+
+    def __init__(
+        self, params: PrivacyParams, n_attributes: int, workers: int | None = None
+    ) -> None:
         self._params = params
+        self._threads = workers or os.cpu_count() or 1
         self._q = n_attributes
         # Added to or replaced, so copies may share them.
         self._locations: dict[bytes, int] = {}
@@ -247,17 +258,24 @@ class Profiler(CopyOnExtend):
         place = tuples[order] * (int(degree.max()) + band + 1) + degree[order]
         begin = np.searchsorted(place, place - band, side="left")
         stop = np.searchsorted(place, place + band, side="right")
-        self.pairs_compared += int((stop - begin)[is_new[order]].sum())
+        is_sought = is_new[order]
+        upto = np.concatenate(([0], np.cumsum((stop - begin) * is_sought)))
+        self.pairs_compared += int(upto[-1])
         t = (self._params.t.numerator, self._params.t.denominator)
-        found: list[NDArray[np.int64]] = []
-        start = 0
-        while start < len(order):
-            room = np.empty((max(PAIRS_AT_ONCE, int((stop - begin).max())), 2), dtype=np.int64)
-            start, written = core.similar_pairs(
-                stored, self._q, is_new[order], begin, stop, t, start, room
+
+        def similar(part: tuple[int, int]) -> NDArray[np.int64]:
+            first, last = part
+            room = np.empty((upto[last] - upto[first], 2), dtype=np.int64)
+            written = core.similar_pairs(
+                stored, self._q, is_sought, begin, stop, t, first, last, room
             )
-            found.append(room[:written].copy())
-        return occupied[order[np.concatenate(found)]]
+            return room[:written].copy()
+
+        cuts = np.searchsorted(upto, np.arange(PAIRS_AT_ONCE, upto[-1], PAIRS_AT_ONCE)).tolist()
+        parts = itertools.pairwise([0, *cuts, len(order)])
+        with ThreadPoolExecutor(self._threads) as pool:
+            found: NDArray[np.int64] = np.concatenate(list(pool.map(similar, parts)))
+        return occupied[order[found]]
 
 
 def _groups(pairs: NDArray[np.int64], n_locations: int) -> tuple[NDArray[np.int64], Rows]:

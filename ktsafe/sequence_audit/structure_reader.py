@@ -13,12 +13,14 @@ from ktsafe.sequence_audit.symmetry import SymmetryReader, orbits_of
 
 
 class StructureReader(CopyOnExtend):
-    """Reads the releases of one sequence, in order."""
+    """Reads the releases of one sequence, in order, with so many threads."""
 
-    def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
+    def __init__(
+        self, params: PrivacyParams, n_attributes: int, workers: int | None = None
+    ) -> None:
         # Shared by copies: a code, once given, means the same for ever.
         self._values = [Numbering() for _ in range(n_attributes)]
-        self._profiler = Profiler(params, n_attributes)
+        self._profiler = Profiler(params, n_attributes, workers)
         self._symmetry = SymmetryReader()
 
     def read(

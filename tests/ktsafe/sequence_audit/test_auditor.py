@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence_audit import Promise, SequenceAuditor
+from ktsafe.sequence_audit import Promise, SequenceAuditor, profiles
 from tests.ktsafe.sequence_audit.naive_sequence import (
     Plain,
     changed_alike,
@@ -68,6 +69,20 @@ def test_former_changes_are_judged_with_the_candidates_of_today(history, params)
         }
         assert counted(findings).get("cover_lost", 0) == len(lost)
         covered = {key: len(who) for key, who in alike.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories(), small_params(), st.integers(1, 5))
+def test_locations_compared_in_parts_are_those_compared_together(history, params, at_once):
+    """However many pairs are compared at a time, by however many threads, what is found stays."""
+    found = []
+    for workers, pairs in ((1, profiles.PAIRS_AT_ONCE), (1, at_once), (3, at_once)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(profiles, "PAIRS_AT_ONCE", pairs)
+            auditor = SequenceAuditor(Promise("all", cover=True), workers=workers)
+            each = [auditor.extend(release.audited(i, params)) for i, release in enumerate(history)]
+            found.append(([(one.violations, one.figures) for one in each], auditor.work))
+    assert found[0] == found[1] == found[2]
 
 
 def split_after_a_change() -> list[Plain]:
