@@ -21,7 +21,7 @@ COLUMNS_TRIED = 8
 """Widest neighbour counts at whose borders a node may be cut."""
 
 
-class _Way(NamedTuple):
+class Way(NamedTuple):
     """A way of cutting.
 
     Attributes
@@ -40,14 +40,14 @@ class _Way(NamedTuple):
 
 
 CUTS: Final = (
-    _Way(at_border=True, wastes=False, is_mixed=False),
-    _Way(at_border=False, wastes=False, is_mixed=False),
-    _Way(at_border=False, wastes=False, is_mixed=True),
-    _Way(at_border=False, wastes=True, is_mixed=True),
+    Way(at_border=True, wastes=False, is_mixed=False),
+    Way(at_border=False, wastes=False, is_mixed=False),
+    Way(at_border=False, wastes=False, is_mixed=True),
+    Way(at_border=False, wastes=True, is_mixed=True),
 )
 """Ways that are tried in turn."""
 
-AT_BORDERS: Final = (CUTS[0], _Way(at_border=True, wastes=True, is_mixed=False))
+AT_BORDERS: Final = (CUTS[0], Way(at_border=True, wastes=True, is_mixed=False))
 """Those of a tree that is kept."""
 
 
@@ -92,7 +92,7 @@ def leaves_of(
     is_sensitive: NDArray[np.bool_],
     params: PrivacyParams,
     nodes: list[NDArray[np.int64]] | None = None,
-    ways: tuple[_Way, ...] = CUTS,
+    ways: tuple[Way, ...] = CUTS,
 ) -> list[NDArray[np.int64]]:
     """Return the leaves of the tree below the given nodes, or a root; all are positions of rows.
 
@@ -117,6 +117,8 @@ def leaves_of(
     first = np.cumsum(sizes) - sizes
     borders = [first[1:]]
     while len(first):
+        is_large = sizes >= 2 * params.k
+        first, sizes = first[is_large], sizes[is_large]
         at = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
         cuts = _cut(_Nodes(columns, is_sensitive, members[at], sizes), params, ways)
         members[at] = members[at][cuts.order]
@@ -134,15 +136,15 @@ def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int6
     return most
 
 
-def _cut(nodes: _Nodes, params: PrivacyParams, ways: tuple[_Way, ...]) -> _Cuts:
-    """Return where nodes are cut."""
+def _cut(nodes: _Nodes, params: PrivacyParams, ways: tuple[Way, ...]) -> _Cuts:
+    """Return where nodes of at least 2 k members are cut."""
     sizes, members = nodes.sizes, nodes.members
     spread = _spread(nodes)
     widest = np.argsort(-spread, axis=0, kind="stable")[:COLUMNS_TRIED]
     found = _Cuts(np.arange(len(members)), np.zeros_like(sizes))
     for way in ways:
         for column in widest if way.at_border else widest[:1]:
-            is_open = (found.n_lower == 0) & (sizes >= 2 * params.k)
+            is_open = found.n_lower == 0
             if way.at_border:
                 is_open &= spread[column, np.arange(len(sizes))] > 0
             if not is_open.any():
@@ -173,7 +175,7 @@ def _best(
     is_sensitive: NDArray[np.bool_],
     sizes: NDArray[np.int64],
     params: PrivacyParams,
-    way: _Way,
+    way: Way,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the members of some nodes in order, and how many of each are the lower side.
 
@@ -236,7 +238,11 @@ def _upto(values: NDArray[np.integer] | NDArray[np.bool_]) -> NDArray[np.int64]:
 def _deviation(
     upto: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the sum of distances from the median of runs of values that ascend."""
+    """Return the sum of distances from the median of runs of values that ascend.
+
+    Of others: by how much the sums of their halves differ.
+    """
     half = (last - first) // 2
-    deviation: NDArray[np.int64] = upto[last] - upto[last - half]
-    return deviation - upto[first + half] + upto[first]
+    lower, upper = upto[first + half] - upto[first], upto[last] - upto[last - half]
+    deviation: NDArray[np.int64] = np.abs(upper - lower)
+    return deviation
