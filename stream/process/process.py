@@ -41,8 +41,8 @@ def collect_seldom() -> None:
 def keep_loaded() -> None:
     """Let collections of garbage pass over what there is by now; call it once all is loaded.
 
-    Modules are two thirds of the objects of a small service, and stay to its end. Later calls do
-    nothing, since what is kept so is kept for ever.
+    Nearly all objects of a small service are code, and stay to its end. Later calls do nothing,
+    since what is kept so is kept for ever.
     """
     if not gc.get_freeze_count():
         gc.collect()
