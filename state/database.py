@@ -26,7 +26,7 @@ from ktsafe.state.errors import (
     StateLocked,
     StateUnusable,
 )
-from ktsafe.state.keys import FAMILIES
+from ktsafe.state.keys import EDGES, FAMILIES
 from ktsafe.state.log_records import has_false_end, has_recycled
 
 RESTORE: Final = (
@@ -121,7 +121,10 @@ class Database:
             self._db = rocksdict.Rdict(
                 str(path),
                 _options(cache, create=create),
-                column_families={family: _options(cache, create=create) for family in FAMILIES},
+                column_families={
+                    family: _options(cache, create=create, is_only_scanned=family == EDGES)
+                    for family in FAMILIES
+                },
                 access_type=access,
             )
             self._families = {name: self._db.get_column_family(name) for name in FAMILIES}
@@ -357,7 +360,7 @@ def _mirror(path: Path) -> TemporaryDirectory[str]:
     return mirror
 
 
-def _options(cache: Any, *, create: bool) -> Any:
+def _options(cache: Any, *, create: bool, is_only_scanned: bool = False) -> Any:
     table = rocksdict.BlockBasedOptions()
     table.set_block_cache(cache)
     table.set_bloom_filter(10, False)
@@ -368,6 +371,11 @@ def _options(cache: Any, *, create: bool) -> Any:
     options.set_block_based_table_factory(table)
     options.set_compression_type(rocksdict.DBCompressionType.lz4())
     options.set_write_buffer_size(_MEMTABLE_BYTES)
+    # One thread writes; and memory in which rows are only appended takes no other.
+    options.set_allow_concurrent_memtable_write(False)
+    if is_only_scanned:
+        # Sorted when it is read or becomes a table: a fifth of the time of a row in a skip list.
+        options.set_memtable_factory(rocksdict.MemtableFactory.vector())
     options.set_max_total_wal_size(_WAL_BYTES_MAX)
     options.set_use_fsync(True)
     options.set_paranoid_checks(True)

@@ -3,7 +3,7 @@
     row r        one edge {low[r], high[r]}: its mark, and whether it is present
 
 Rows that were loaded are in the order of their keys, so those of a vertex are neighbours, in that
-order or in that of upper ends (`EdgeRows`). Later ones are threaded, r being counted from the first
+order or in that of upper ends (`ktsafe.state.edge_rows`). Later ones are threaded, r being counted from the first
 of them:
 
     half 2r      the edge seen from `low`, half 2r+1 the same from `high`
@@ -15,18 +15,16 @@ where it belongs.
 
 from __future__ import annotations
 
-import itertools
 from array import array
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.state.edge_rows import EdgeRows, as_array, view
 from ktsafe.state.keys import EDGE_VALUE_DTYPE
 from ktsafe.state.registers import Mark
-
-_DTYPES: Final = {"i": np.int32, "q": np.int64}
 
 
 class EdgeChanges(NamedTuple):
@@ -58,8 +56,6 @@ class EdgeTable:
 
     def __init__(self) -> None:
         self.rows = EdgeRows()
-        self.low = array("i")
-        self.high = array("i")
         self.present = bytearray()
         self.origin = array("i")
         self.time = array("q")
@@ -68,7 +64,16 @@ class EdgeTable:
         self._after = array("i")
         self._before = array("i")
         self._free: list[int] = []
-        self._n_loaded = 0
+
+    @property
+    def low(self) -> array[int]:
+        """The smaller end by row, -1 where there is no edge."""
+        return self.rows.low
+
+    @property
+    def high(self) -> array[int]:
+        """The other end by row."""
+        return self.rows.high
 
     def reserve(self, vertex: int) -> None:
         """Make room for a vertex number."""
@@ -84,16 +89,23 @@ class EdgeTable:
         """Merge changes by maximum stamp; the `rank` of an origin is its place in their order."""
         a, b, time, origin, offset, present = changes
         keys = np.minimum(a, b) << 32 | np.maximum(a, b)
-        order = np.lexsort((offset, rank[origin], time, keys))
-        # Of several changes to one edge the last one counts.
-        order = order[_is_last(keys[order])]
+        order = keys.argsort(kind="stable")
+        is_last = _is_last(keys[order])
+        if not is_last.all():
+            # Of several changes to one edge the last one counts; few edges have several.
+            is_one = is_last.copy()
+            is_one[1:] &= is_last[:-1]
+            some = order[~is_one]
+            by_stamp = np.lexsort((offset[some], rank[origin[some]], time[some], keys[some]))
+            order[~is_one] = some[by_stamp]
+            order = order[is_last]
         keys = keys[order]
         rows = self.rows.find(keys)
         is_new = rows < 0
         was_present = np.zeros(len(keys), dtype=np.int64)
         if not is_new.all():
             known = rows[~is_new]
-            was_present[~is_new] = _view(self.present)[known]
+            was_present[~is_new] = view(self.present)[known]
             is_later = is_new.copy()
             is_later[~is_new] = self._are_later(changes, order[~is_new], known, rank)
         rows[is_new] = self._add(keys[is_new])
@@ -101,27 +113,27 @@ class EdgeTable:
             keys, rows, order = keys[is_later], rows[is_later], order[is_later]
             was_present = was_present[is_later]
         is_present = present[order]
-        _view(self.time)[rows] = time[order]
-        _view(self.origin)[rows] = origin[order]
-        _view(self.offset)[rows] = offset[order]
-        _view(self.present)[rows] = is_present
+        view(self.time)[rows] = time[order]
+        view(self.origin)[rows] = origin[order]
+        view(self.offset)[rows] = offset[order]
+        view(self.present)[rows] = is_present
         return Merged(keys, rows, was_present, is_present)
 
     def stored(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return the registers of rows as they are stored (`ktsafe.state.keys`)."""
         values = np.empty(len(rows), dtype=EDGE_VALUE_DTYPE)
         for name in ("present", "origin", "time", "offset"):
-            values[name] = _view(getattr(self, name))[rows]
+            values[name] = view(getattr(self, name))[rows]
         return values
 
-    def remove(self, key: int, row: int) -> None:
-        """Forget the register of an edge, which is in this row."""
-        if not self.rows.remove(key, row):
-            half = 2 * (row - self._n_loaded)
-            self._unlink(half, self.low[row])
-            self._unlink(half + 1, self.high[row])
+    def remove(self, row: int) -> None:
+        """Forget the register of the edge in this row."""
+        low, high = self.low[row], self.high[row]
+        if not self.rows.remove(row):
+            half = 2 * (row - self.rows.n_loaded)
+            self._unlink(half, low)
+            self._unlink(half + 1, high)
             self._free.append(row)
-        self.low[row] = self.high[row] = -1
         self.present[row] = False
 
     def around(self, vertex: int) -> Iterator[tuple[int, int]]:
@@ -132,7 +144,7 @@ class EdgeTable:
         half = self._heads[vertex]
         while half >= 0:
             after = self._after[half]
-            row = self._n_loaded + (half >> 1)
+            row = self.rows.n_loaded + (half >> 1)
             yield row, (self.low[row] if half & 1 else self.high[row])
             half = after
 
@@ -157,13 +169,10 @@ class EdgeTable:
         """
         assert not self.low
         self.rows.load(keys, len(self._heads))
-        self.low = _array("i", keys >> 32)
-        self.high = _array("i", keys & 0xFFFFFFFF)
         self.present = bytearray(present.astype(np.uint8).tobytes())
-        self.origin = _array("i", origin)
-        self.time = _array("q", time)
-        self.offset = _array("q", offset)
-        self._n_loaded = len(keys)
+        self.origin = as_array("i", origin)
+        self.time = as_array("q", time)
+        self.offset = as_array("q", offset)
 
     def _are_later(
         self,
@@ -173,9 +182,9 @@ class EdgeTable:
         rank: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
         """Return which changes have a greater stamp than the rows beside them."""
-        time, than = changes.time[order], _view(self.time)[rows]
-        origin, than_origin = rank[changes.origin[order]], rank[_view(self.origin)[rows]]
-        later: NDArray[np.bool_] = changes.offset[order] > _view(self.offset)[rows]
+        time, than = changes.time[order], view(self.time)[rows]
+        origin, than_origin = rank[changes.origin[order]], rank[view(self.origin)[rows]]
+        later: NDArray[np.bool_] = changes.offset[order] > view(self.offset)[rows]
         later = np.where(origin == than_origin, later, origin > than_origin)
         return np.where(time == than, later, time > than)
 
@@ -193,18 +202,17 @@ class EdgeTable:
         for each in (self._after, self._before):
             each.frombytes(bytes(2 * each.itemsize * n_more))
         self.present.extend(bytes(n_more))
-        low, high = keys >> 32, keys & 0xFFFFFFFF
-        _view(self.low)[rows], _view(self.high)[rows] = low, high
         self.rows.add(keys, rows)
-        half = 2 * (rows - self._n_loaded)
-        self._link(np.concatenate((half, half + 1)), np.concatenate((low, high)))
+        half = 2 * (rows - self.rows.n_loaded)
+        ends = np.concatenate((keys >> 32, keys & 0xFFFFFFFF))
+        self._link(np.concatenate((half, half + 1)), ends)
         return rows
 
     def _link(self, halves: NDArray[np.int64], owners: NDArray[np.int64]) -> None:
         """Thread new halves, those of one vertex one after the other, before its older ones."""
         order = owners.argsort(kind="stable")
         halves, owners = halves[order], owners[order]
-        heads, after, before = _view(self._heads), _view(self._after), _view(self._before)
+        heads, after, before = view(self._heads), view(self._after), view(self._before)
         is_last = _is_last(owners)
         ends, middle = np.flatnonzero(is_last), np.flatnonzero(~is_last)
         older = heads[owners[ends]]
@@ -225,133 +233,8 @@ class EdgeTable:
             self._before[after] = before
 
 
-class EdgeRows(Mapping[int, int]):
-    """Rows by edge key (`ktsafe.state.keys.edge_key`), and by vertex those that were loaded."""
-
-    def __init__(self) -> None:
-        self._high = array("i")  # upper ends of those that were loaded, in the order of their keys
-        self._low_starts = array("i")  # by vertex, where rows with this lower end begin
-        self._by_high: array[int] | None = None  # the same rows, ascending by the upper end
-        self._high_starts = array("i")  # by vertex, where those with this upper end begin in it
-        self._n_around = array("i")  # by vertex, how many of them are left
-        self._gone: set[int] = set()  # loaded rows that have no edge any more
-        self._later: dict[int, int] = {}
-
-    def load(self, keys: NDArray[np.int64], n_vertices: int) -> None:
-        """Let edges have the rows of their positions; nothing may have been added yet.
-
-        Raises
-        ------
-        ValueError
-            If the keys do not ascend.
-        """
-        assert not self
-        if (keys[1:] <= keys[:-1]).any():
-            raise ValueError("edges do not ascend")
-        n_low = np.bincount(keys >> 32, minlength=n_vertices)
-        n_high = np.bincount(keys & 0xFFFFFFFF, minlength=n_vertices)
-        self._high = _array("i", keys & 0xFFFFFFFF)
-        self._low_starts = _array("i", np.concatenate(([0], n_low.cumsum())))
-        self._high_starts = _array("i", np.concatenate(([0], n_high.cumsum())))
-        self._n_around = _array("i", n_low + n_high)
-
-    def n_loaded_around(self, vertex: int) -> int:
-        """Return how many of the edges of a vertex that were loaded are left."""
-        return self._n_around[vertex] if vertex < len(self._n_around) else 0
-
-    def loaded_around(self, vertex: int) -> Iterator[int]:
-        """Yield their rows; edges may be removed meanwhile."""
-        if not self.n_loaded_around(vertex):
-            return
-        if self._by_high is None:  # Nobody came or went so far, as in a start.
-            self._by_high = _array("i", _sorted_order(_view(self._high).astype(np.uint32)))
-        low, high = self._low_starts, self._high_starts
-        upper = self._by_high[high[vertex] : high[vertex + 1]]
-        for row in itertools.chain(range(low[vertex], low[vertex + 1]), upper):
-            if row not in self._gone:
-                yield row
-
-    def add(self, keys: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-        """Let edges that have no row have these."""
-        self._later.update(zip(keys.tolist(), rows.tolist(), strict=True))
-
-    def remove(self, key: int, row: int) -> bool:
-        """Forget an edge that has this row; return whether it was loaded."""
-        if self._later.pop(key, None) is not None:
-            return False
-        self._gone.add(row)
-        self._n_around[key >> 32] -= 1
-        self._n_around[key & 0xFFFFFFFF] -= 1
-        return True
-
-    def __getitem__(self, key: int) -> int:
-        row = int(self.find(np.array([key]))[0])
-        if row < 0:
-            raise KeyError(key)
-        return row
-
-    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows of edges, int64, -1 for those that have none."""
-        later = map(self._later.get, keys.tolist(), itertools.repeat(-1))
-        rows = np.fromiter(later, dtype=np.int64, count=len(keys))
-        asked = np.flatnonzero((rows < 0) & (keys >> 32 < len(self._low_starts) - 1))
-        if len(self._high) and len(asked):
-            places, is_there = self._find_loaded(keys[asked])
-            found = [-1 if row in self._gone else row for row in places[is_there].tolist()]
-            rows[asked[is_there]] = found
-        return rows
-
-    def _find_loaded(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return where edges would stand among those that were loaded, and which are there."""
-        starts, high = _view(self._low_starts), _view(self._high)
-        low, wanted = keys >> 32, keys & 0xFFFFFFFF
-        first, stop = starts[low].astype(np.int64), starts[low + 1].astype(np.int64)
-        end = stop.copy()
-        # All are halved at once, as often as the longest one needs.
-        for _ in range(int((stop - first).max()).bit_length()):
-            middle = (first + stop) >> 1
-            is_below = (middle < stop) & (high[np.minimum(middle, len(high) - 1)] < wanted)
-            first = np.where(is_below, middle + 1, first)
-            stop = np.where(is_below, stop, middle)
-        at = np.minimum(first, len(high) - 1)
-        return at, (first < end) & (high[at] == wanted)
-
-    def __len__(self) -> int:
-        return len(self._later) + len(self._high) - len(self._gone)
-
-    def __iter__(self) -> Iterator[int]:
-        yield from self._later
-        for low, (first, stop) in enumerate(itertools.pairwise(self._low_starts)):
-            for row in range(first, stop):
-                if row not in self._gone:
-                    yield low << 32 | self._high[row]
-
-
-def _sorted_order(values: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Return the stable order of values, by their halves: numpy counts those of 16 bits."""
-    order = values.astype(np.uint16).argsort(kind="stable")
-    return order[(values >> 16).astype(np.uint16)[order].argsort(kind="stable")]
-
-
 def _is_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return where sorted values differ from the next one."""
     is_last = np.ones(len(values), dtype=np.bool_)
     is_last[:-1] = values[1:] != values[:-1]
     return is_last
-
-
-def _view(values: array[int] | bytearray) -> NDArray[Any]:
-    """Return a column as a numpy array; it cannot grow before that is let go of."""
-    dtype = np.uint8 if isinstance(values, bytearray) else _DTYPES[values.typecode]
-    return np.frombuffer(values, dtype=dtype)
-
-
-def column(values: array[int] | bytearray) -> NDArray[Any]:
-    """Return a numpy copy of a resident column (uint8 for a bytearray)."""
-    return _view(values).copy()
-
-
-def _array(typecode: str, values: NDArray[np.signedinteger]) -> array[int]:
-    out: array[int] = array(typecode)
-    out.frombytes(np.ascontiguousarray(values, dtype=_DTYPES[typecode]).view(np.uint8))  # type: ignore[arg-type]
-    return out

@@ -11,16 +11,19 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, VertexUpsert
-from ktsafe.state.edge_table import EdgeChanges, EdgeTable, column
+from ktsafe.state.edge_rows import column
+from ktsafe.state.edge_table import EdgeChanges, EdgeTable
 from ktsafe.state.keys import edge_key
 from ktsafe.state.registers import Mark, Origins, VertexRecord
 from ktsafe.state.snapshot import FrozenArrays
 from ktsafe.state.vertex_table import VertexTable
 
 _EDGE_CHANGES: Final = (EdgeAdd, EdgeRemove)
+_NO_ROW: Final = np.array([-1])
 ReadRecords = Callable[[Sequence[int]], Sequence[VertexRecord]]
 """Reads the stored registers of vertex numbers, in bulk."""
 
@@ -33,12 +36,14 @@ class Touched:
     ----------
     vertices:
         New registers by vertex number; None: nothing is remembered any more.
-    edges:
-        New row by edge key; None: nothing is remembered any more.
+    edge_keys, edge_rows:
+        Edges whose registers are others now, int64, ascending, and the row of each; -1: nothing is
+        remembered any more.
     """
 
     vertices: dict[int, VertexRecord | None]
-    edges: dict[int, int | None]
+    edge_keys: NDArray[np.int64]
+    edge_rows: NDArray[np.int64]
 
 
 class ResidentGraph:
@@ -70,7 +75,7 @@ class ResidentGraph:
         self.n_edges = 0  # edges that exist
         self._records: dict[int, VertexRecord] = {}
         self._touched_vertices: set[int] = set()
-        self._touched_edges: dict[int, int | None] = {}
+        self._touched_edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def prepare(self, changes: Sequence[Change], read: ReadRecords) -> dict[int, VertexRecord]:
         """Read, in one go, the registers of every known vertex that the changes alter.
@@ -211,11 +216,11 @@ class ResidentGraph:
                 number: None if labels[number] is None else self._records[number]
                 for number in self._touched_vertices
             },
-            self._touched_edges,
+            *_last_rows(self._touched_edges),
         )
         self._records = {}
         self._touched_vertices = set()
-        self._touched_edges = {}
+        self._touched_edges = []
         return touched
 
     def _allocate(self, vertex_id: str) -> int:
@@ -307,7 +312,7 @@ class ResidentGraph:
         steps = merged.is_present - merged.was_present
         self.n_present += int(steps.sum())
         self.n_edges += int(steps[exist].sum())
-        self._touched_edges.update(zip(merged.keys.tolist(), merged.rows.tolist(), strict=True))
+        self._touched_edges.append((merged.keys, merged.rows))
 
     def _is_covered(self, mark: Mark, number: int | None) -> bool:
         """Whether a change to an edge is at or below the `down` of one of its ends."""
@@ -321,8 +326,8 @@ class ResidentGraph:
         if edges.present[row]:
             self.n_present -= 1
             self.n_edges -= bool(exists[low] and exists[high])
-        edges.remove(key, row)
-        self._touched_edges[key] = None
+        edges.remove(row)
+        self._touched_edges.append((np.array([key]), _NO_ROW))
         for end in (low, high):
             if end != keep:
                 self._release_if_idle(end)
@@ -344,3 +349,15 @@ class ResidentGraph:
         for row, other in self.edges.around(number):
             if present[row] and exists[other]:
                 self.n_edges += step
+
+
+def _last_rows(
+    touched: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each edge that was touched, ascending, and its row after the last time."""
+    if len(touched) == 1:  # Of one merge: ascending, each edge once.
+        return touched[0]
+    keys = np.concatenate([_NO_ROW[:0], *(each for each, _ in touched)])
+    rows = np.concatenate([_NO_ROW[:0], *(each for _, each in touched)])
+    unique, from_the_end = np.unique(keys[::-1], return_index=True)
+    return unique, rows[::-1][from_the_end]

@@ -15,10 +15,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import keys
@@ -54,6 +55,7 @@ from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.state.store import GraphStore, Position
 
 PRUNED_AT_ONCE: Final = 2_000
+_NO_EDGES: Final = np.zeros(0, dtype=np.int64)
 """Tombstones forgotten per batch: rocksdict writes hold the interpreter's lock."""
 
 _encode_record: Final = msgspec.msgpack.Encoder().encode
@@ -214,7 +216,7 @@ class RocksDBStore(GraphStore):
             self._database.scrub()
             with self._all_or_closed("scrub"):
                 self._progress = msgspec.structs.replace(self._progress, n_scrubbed=n_ended)
-                self._write(Touched({}, {}), {}, None, {})
+                self._write(Touched({}, _NO_EDGES, _NO_EDGES), {}, None, {})
 
     def freeze(self) -> Path:
         """Make a second store of the state as of now, of hard links mostly; return its folder."""
@@ -316,17 +318,13 @@ class RocksDBStore(GraphStore):
             else:
                 put(pack(number), _encode_record(record), handle)
         handle = self._database.handles[keys.EDGES]
-        gone = [key for key, row in touched.edges.items() if row is None]
-        for key in gone:
-            delete(keys.EDGE_KEY.pack(key), handle)
-        kept = {key: row for key, row in touched.edges.items() if row is not None}
-        rows = np.fromiter(kept.values(), dtype=np.int64, count=len(kept))
-        values = self._graph.edges.stored(rows).tobytes()
-        names = np.fromiter(kept, dtype=">u8", count=len(kept)).tobytes()
-        size, width = keys.EDGE_KEY.size, keys.EDGE_VALUE.size
-        for i in range(len(kept)):
-            value = values[i * width : (i + 1) * width]
-            put(names[i * size : (i + 1) * size], value, handle)
+        is_kept = touched.edge_rows >= 0
+        for name in _cells(touched.edge_keys[~is_kept].astype(">u8")):
+            delete(name, handle)
+        names = _cells(touched.edge_keys[is_kept].astype(">u8"))
+        values = _cells(self._graph.edges.stored(touched.edge_rows[is_kept]))
+        for name, value in zip(names, values, strict=True):
+            put(name, value, handle)
 
     def _write_ledger(self, entries: Writes, pages: Writes) -> None:
         with self._lock:
@@ -351,3 +349,9 @@ class RocksDBStore(GraphStore):
             self._check_usable()
             with self._all_or_closed("write the ledger"):
                 self._database.drop(keys.PAGES, prefix)
+
+
+def _cells(values: NDArray[Any]) -> list[bytes]:
+    """Return the bytes of each value of an array."""
+    cells: list[bytes] = values.view(f"V{values.itemsize}").tolist()
+    return cells

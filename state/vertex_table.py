@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
-from ktsafe.state.edge_table import column
+from ktsafe.state.edge_rows import column
 from ktsafe.state.keys import NUMBER_MAX, keyed_hash
 from ktsafe.state.registers import Mark
 from ktsafe.state.snapshot import Values

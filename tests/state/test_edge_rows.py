@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ktsafe.state.edge_table import EdgeRows
+from ktsafe.state.edge_rows import EdgeRows
 from ktsafe.state.keys import edge_key
+
+
+def add(rows: EdgeRows, given: dict[int, int]) -> None:
+    """Add edges with their rows, which may be new ones."""
+    lacking = max(given.values(), default=-1) + 1 - len(rows.low)
+    for column in (rows.low, rows.high):
+        column.extend([-1] * lacking)
+    ascending = sorted(given.items())
+    rows.add(*np.array(ascending, dtype=np.int64).reshape(-1, 2).T)
 
 
 def test_loaded_removed_and_added_rows_are_the_dictionary() -> None:
@@ -22,11 +31,11 @@ def test_loaded_removed_and_added_rows_are_the_dictionary() -> None:
         key = edge_key(a, b)
         assert rows.find(np.array([key])).tolist() == [model.get(key, -1)]
         if key in model:
-            assert rows.remove(key, model.pop(key)) == (left.pop(key, None) is not None)
+            assert rows.remove(model.pop(key)) == (left.pop(key, None) is not None)
             with pytest.raises(KeyError):
                 rows[key]
         else:
-            rows.add(np.array([key]), np.array([row]))
+            add(rows, {key: row})
             model[key] = row
         assert len(rows) == len(model)
         for vertex in (a, b):
@@ -37,6 +46,30 @@ def test_loaded_removed_and_added_rows_are_the_dictionary() -> None:
     assert dict(rows) == model
     asked = np.array([edge_key(a, b) for a in range(45) for b in range(a + 1, 46)])
     assert rows.find(asked).tolist() == [model.get(key, -1) for key in asked.tolist()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batches_with_rows_used_again_are_the_dictionary(seed: int) -> None:
+    """Batches of any size, rows freed and given to other edges or the same: a dictionary's."""
+    rng = np.random.default_rng(seed)
+    rows, model, free = EdgeRows(), dict[int, int](), list[int]()
+    everything = np.array([edge_key(a, b) for a in range(30) for b in range(a + 1, 30)])
+    for _ in range(80):
+        n_gone = min(len(model), int(rng.integers(0, 30)))
+        for key in rng.permutation(list(model))[:n_gone].tolist():
+            free.append(model.pop(key))
+            assert not rows.remove(free[-1])
+        absent = [key for key in everything.tolist() if key not in model]
+        new = rng.permutation(absent)[: int(2 ** rng.uniform(0, 6)) - 1].tolist()
+        numbers = [free.pop() for _ in new[: len(free)]]
+        numbers += range(len(rows.low), len(rows.low) + len(new) - len(numbers))
+        add(rows, dict(zip(new, numbers, strict=True)))
+        model |= zip(new, numbers, strict=True)
+        assert rows.find(everything).tolist() == [model.get(key, -1) for key in everything.tolist()]
+        shuffled = rng.permutation(everything)
+        assert rows.find(shuffled).tolist() == [model.get(key, -1) for key in shuffled.tolist()]
+        assert dict(rows) == model
+        assert len(rows) == len(model)
 
 
 def test_nothing_loaded_is_nothing_found() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.state.edge_table import EdgeChanges, EdgeTable, Merged, column
+from ktsafe.state.edge_rows import column
+from ktsafe.state.edge_table import EdgeChanges, EdgeTable, Merged
 from ktsafe.state.keys import edge_key
 
 VERTICES = 6
@@ -36,7 +37,7 @@ def table_and_model(operations: list[tuple[int, int, bool, bool]]) -> tuple[Edge
     for time, (a, b, remove, present) in enumerate(operations):
         key, pair = edge_key(a, b), (min(a, b), max(a, b))
         if pair in model and remove:
-            table.remove(key, table.rows[key])
+            table.remove(table.rows[key])
             del model[pair]
         else:
             merge(table, (a, b, (time, 0, time), present))
@@ -89,7 +90,7 @@ def test_a_loaded_table_goes_on_like_the_one_saved(
     for a, b, _, present in more:
         key, pair = edge_key(a, b), (min(a, b), max(a, b))
         if pair in model:
-            table.remove(key, table.rows[key])
+            table.remove(table.rows[key])
             del model[pair]
         else:
             merge(table, (a, b, (99, 0, 99), present))
@@ -142,5 +143,5 @@ def test_rows_are_used_again() -> None:
     for time in range(100):
         key = edge_key(0, time % 9 + 1)
         merge(table, (0, time % 9 + 1, (time, 0, time), True))
-        table.remove(key, table.rows[key])
+        table.remove(table.rows[key])
     assert len(table.low) == 1
