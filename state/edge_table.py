@@ -3,8 +3,8 @@
     row r        one edge {low[r], high[r]}: its mark, and whether it is present
 
 Rows that were loaded are in the order of their keys, so those of a vertex are neighbours, in that
-order or in that of upper ends (`ktsafe.state.edge_rows`). Later ones are threaded, r being counted from the first
-of them:
+order or in that of upper ends (`ktsafe.state.edge_rows`). Later ones are threaded, r being counted
+from the first of them:
 
     half 2r      the edge seen from `low`, half 2r+1 the same from `high`
     heads[v] ──▶ half ──after──▶ half ──after──▶ -1        the later halves of v, any order

@@ -93,15 +93,15 @@ class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
         """Merge an upsert; return whether anything changed (a redelivery changes nothing)."""
         if self.down is not None and not origins.later(mark, self.down):
             return False
-        changed = False
-        time_us, attributes = mark[0], self.attributes
-        # Most news are newer by time alone.
-        if self.up is None or time_us > self.up[0] or origins.later(mark, self.up):
+        up, attributes = self.up, self.attributes
+        # Most news are newer by time alone, and no attribute is newer than `up`.
+        if up is None or mark[0] > up[0] or origins.later(mark, up):
             self.up = mark
-            changed = True
+            attributes.update((attribute, (mark, value)) for attribute, value in values.items())
+            return True
+        changed = False
         for attribute, value in values.items():
-            than = attributes[attribute][0] if attribute in attributes else None
-            if than is None or time_us > than[0] or origins.later(mark, than):
+            if attribute not in attributes or origins.later(mark, attributes[attribute][0]):
                 attributes[attribute] = (mark, value)
                 changed = True
         return changed

@@ -4,9 +4,10 @@
 
 All loops read the same topic with the same fetch settings in one run, the garbage collected as
 seldom as in the service: the consumer of kafka-python as it is, which goes first, so the pages
-are warm for all, our source by itself, and ingest. Prints events per second, ratios by the clock
-and by core time, a hash of the final graph, and where the time goes: core and clock microseconds
-per record of each stage. On a busy machine only the core microseconds tell anything.
+are warm for all, our source by itself, ingest, and ingest of what another process reads ahead.
+Prints events per second, ratios by the clock and by core time, a hash of the final graph, which is
+the same for both, and where the time goes: core and clock microseconds per record of each stage.
+On a busy machine only the core microseconds tell anything.
 """
 
 from __future__ import annotations
@@ -151,31 +152,18 @@ def measure(server: str, count: int, folder: Path) -> None:
     """Fill a topic, read it both ways, print what was seen."""
     topic = f"bench-{uuid.uuid4().hex[:8]}"
     size = _fill(server, topic, count)
-    settings = config.check(
-        {
-            "attributes": SCHEMA,
-            "source": {"kind": "kafka", "topic": topic},
-            "sink": {"kind": "files", "folder": "releases"},
-            "dead_letters": {"kind": "files", "path": "dead.jsonl"},
-            "state": {"folder": "state"},
-            "release": {"every": "1d"},
-            "kafka": {"bootstrap_servers": [server]},
-        },
-        folder,
-        "bench",
-    )
+    settings = _settings(server, topic, folder, "state")
     stages = Stages()
     process.collect_seldom()  # As every command does. It helps the bare loop too.
     client_s = _bare(settings, count, stages, "bare poll of the client", Fetcher.PartitionRecords)
     source_s = _bare(settings, count, stages, "bare poll of the source", FetchedRecords)
-    store = assembly.open_store(settings)
-    try:
-        before_s = sum(stages.core.values())
-        ingest_s = _ingest(settings, store, count, stages)
-        core_s = sum(stages.core.values()) - before_s
-        digest = _hash(store)
-    finally:
-        store.close()
+    before_s = sum(stages.core.values())
+    ingest_s, digest = _ingest(settings, count, stages)
+    core_s = sum(stages.core.values()) - before_s
+    told, ahead = stages.per_record(count), Stages()
+    settings = _settings(server, topic, folder, "state-read-ahead")
+    ahead_s, ahead_digest = _ingest(settings, count, ahead, is_read_ahead=True)
+    assert ahead_digest == digest
     print(
         json.dumps(
             {
@@ -184,13 +172,32 @@ def measure(server: str, count: int, folder: Path) -> None:
                 "client_per_s": round(count / client_s),
                 "source_per_s": round(count / source_s),
                 "ingest_per_s": round(count / ingest_s),
+                "read_ahead_per_s": round(count / ahead_s),
                 "ratio_to_client": round(client_s / ingest_s, 3),
+                "ratio_to_client_read_ahead": round(client_s / ahead_s, 3),
                 "ratio_to_client_core": round(stages.core["bare poll of the client"] / core_s, 3),
                 "graph_hash": digest,
-                "stages": stages.per_record(count),
+                "stages": told,
+                "stages_read_ahead": ahead.per_record(count),
             },
             indent=2,
         )
+    )
+
+
+def _settings(server: str, topic: str, folder: Path, state: str) -> config.Settings:
+    return config.check(
+        {
+            "attributes": SCHEMA,
+            "source": {"kind": "kafka", "topic": topic},
+            "sink": {"kind": "files", "folder": "releases"},
+            "dead_letters": {"kind": "files", "path": "dead.jsonl"},
+            "state": {"folder": state},
+            "release": {"every": "1d"},
+            "kafka": {"bootstrap_servers": [server]},
+        },
+        folder,
+        "bench",
     )
 
 
@@ -229,11 +236,15 @@ def _bare(
     return seconds
 
 
-def _ingest(settings: config.Settings, store: GraphStore, count: int, stages: Stages) -> float:
-    """Return the seconds that the whole way into the store takes."""
-    source = assembly.source(settings)
+def _ingest(
+    settings: config.Settings, count: int, stages: Stages, *, is_read_ahead: bool = False
+) -> tuple[float, str]:
+    """Return the seconds that the whole way into the store takes, and a hash of the graph."""
+    store = assembly.open_store(settings)
+    reader = assembly.read_ahead(settings) if is_read_ahead else None
+    source = reader or assembly.source(settings)
     source.open({}, {})
-    stages.watch(source, "poll", "poll")
+    stages.watch(source, "read" if is_read_ahead else "poll", "poll")
     stages.watch(Ingest, "_take", "decode and judge")
     stages.watch(store, "commit", "checkpoint, all else")
     stages.watch(ResidentGraph, "prepare", "checkpoint, read registers")
@@ -249,6 +260,7 @@ def _ingest(settings: config.Settings, store: GraphStore, count: int, stages: St
         settings=IngestSettings(),
         observer=Observer(),
         clocks=Clocks(wall_us=lambda: 0),
+        reader=reader,
     )
     seen = 0
     started = time.perf_counter()
@@ -262,7 +274,9 @@ def _ingest(settings: config.Settings, store: GraphStore, count: int, stages: St
     expected = {TopicPartition(settings.config.source.topic, p) for p in range(PARTITIONS)}
     assert set(store.positions()) == expected
     assert sum(position.next_offset for position in store.positions().values()) == count
-    return seconds
+    digest = _hash(store)
+    store.close()
+    return seconds, digest
 
 
 def _hash(store: GraphStore) -> str:

@@ -11,30 +11,28 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import itertools
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
 from ktsafe.connectors.errors import Unavailable
-from ktsafe.state.changes import Change
+from ktsafe.state.changes import Change, ChangeColumns
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore, Position
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
 from ktsafe.stream.ingest.envelopes import Wrapping
 from ktsafe.stream.ingest.judge import KINDS, Judge
+from ktsafe.stream.ingest.runs import Partition, PolledSource, Reader, Run
 from ktsafe.stream.observer import Observer
 
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
 record, and a batch of great ones would fill the memory."""
-
-_partition_of: Final = attrgetter("topic", "partition")
 
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
@@ -48,10 +46,6 @@ BEFORE_ALL_US: Final = -(2**62)
 """A limit before every event: no slot is known yet."""
 STEP_US: Final = 3_600_000_000
 """Without slots, a partition's time goes on by so much at most before it is confirmed again."""
-
-
-JUDGED_AT_ONCE: Final = 256
-"""Records of a partition judged together; where it is stopped, what follows is judged again."""
 
 
 class _Fate(enum.Enum):
@@ -106,7 +100,7 @@ class IngestSettings:
 class _Held:
     """What was taken in since the last checkpoint: `records` of them, the first at `since_s`."""
 
-    changes: list[Change] = dataclasses.field(default_factory=list)
+    changes: list[Change | ChangeColumns] = dataclasses.field(default_factory=list)
     letters: list[DeadLetter] = dataclasses.field(default_factory=list)
     letter_bytes: int = 0
     partitions: set[tuple[str, int]] = dataclasses.field(default_factory=set)
@@ -121,6 +115,8 @@ class Ingest:
     ----------
     clocks:
         One of them measures.
+    reader:
+        What reads the source, and judges; by default this process does.
     """
 
     def __init__(
@@ -133,6 +129,7 @@ class Ingest:
         settings: IngestSettings,
         observer: Observer,
         clocks: Clocks,
+        reader: Reader | None = None,
     ) -> None:
         self._source = source
         self._store = store
@@ -146,6 +143,7 @@ class Ingest:
             record_bytes_max=settings.record_bytes_max,
             event_format=settings.event_format,
         )
+        self._reader = PolledSource(source, self._judge) if reader is None else reader
         # The greatest event time believed of each partition: decides lateness, kept with offsets.
         self._clocks_us = {
             partition: position.time_us_max
@@ -190,12 +188,11 @@ class Ingest:
         """
         room = self._settings.batch_records_max - self._held.records
         timeout_s = self._settings.poll_timeout_s if waits else 0.0
-        records = self._source.poll(timeout_s, max(room, 1))
+        runs = self._reader.read(timeout_s, max(room, 1))
         started = self._monotonic()
-        runs = [(p, list(run)) for p, run in itertools.groupby(records, _partition_of)]
         self._heard_s.update((partition, started) for partition, _ in runs)
         taken = self._take(runs, _Limit(admits, limit_us, stop_at=stop_at), started)
-        if records:
+        if runs:
             self._observer.applied(self._monotonic() - started)
         return taken
 
@@ -211,7 +208,7 @@ class Ingest:
 
         An event whose time is not `plausible` may stay undecided.
         """
-        runs = [(p, ()) for p in sorted(self._undecided) if p in resting]
+        runs = [(p, Run(self._judge, ())) for p in sorted(self._undecided) if p in resting]
         limit = _Limit(admits, limit_us, at_rest=plausible, stop_at=stop_at)
         return self._take(runs, limit, self._monotonic())
 
@@ -279,7 +276,7 @@ class Ingest:
 
     def _take(
         self,
-        runs: Iterable[tuple[tuple[str, int], Iterable[Record]]],
+        runs: Iterable[tuple[Partition, Run]],
         limit: _Limit,
         now: float,
     ) -> int:
@@ -306,8 +303,8 @@ class Ingest:
 
     def _take_run(
         self,
-        partition: tuple[str, int],
-        run: Iterable[Record],
+        partition: Partition,
+        run: Run,
         limit: _Limit,
         outcomes: Counter[tuple[str, str]],
     ) -> tuple[int, bool]:
@@ -315,16 +312,26 @@ class Ingest:
         # Every record passes here: names are bound once, and counted is per run.
         held, hold = self._held, self._held.changes.append
         n_before = len(held.changes)
-        records = [*self._undecided.pop(partition, ()), *run]
-        judged = _JudgedRun(self._judge, records)
+        if undecided := self._undecided.pop(partition, ()):
+            run = Run(self._judge, [*undecided, *run.records])
         end = None if limit.stop_at is None else limit.stop_at(partition)
-        taken = len(records)
-        if end is not None and records and records[-1].offset >= end:
-            taken = next(place for place, record in enumerate(records) if record.offset >= end)
-        stopped = taken < len(records)
+        taken = len(run)
+        if end is not None and taken and run.offset(taken - 1) >= end:
+            taken = bisect_left(range(taken), end, key=run.offset)
+        stopped = taken < len(run)
         bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
+        columns = None if stopped or not taken else run.in_columns()
+        if columns is not None:
+            first_us, last_us = int(columns.times.min()), int(columns.times.max())
+            if max(oldest_us, last_us - self._lateness_us) <= first_us and last_us <= bound_us:
+                # None is late, whichever comes first, and none is beyond the bound.
+                held.changes.append(columns)
+                self._believe(partition, last_us)
+                self._offsets[partition] = run.offset(taken - 1) + 1
+                self._tell_applied(columns.counts(), sum(run.dropped.values()), outcomes)
+                return taken, False
         clock_us = oldest_us + self._lateness_us
-        for place, change in judged.since(0, taken):
+        for place, change in run.since(0, taken):
             time_us = 0 if change is None else change.stamp.time_us
             if change is not None and oldest_us <= time_us <= bound_us:
                 hold(change)
@@ -332,11 +339,11 @@ class Ingest:
                     self._clocks_us[partition] = clock_us = time_us
                     oldest_us = time_us - self._lateness_us
                 continue
-            letter = judged.letters.get(place)
+            letter = run.letters.get(place)
             if change is not None and time_us < oldest_us:
-                letter = DeadLetter(records[place], "late", "older than the lateness bound")
+                letter = DeadLetter(run.records[place], "late", "older than the lateness bound")
             elif change is not None:
-                fate = self._weighed(partition, judged, place, time_us, limit)
+                fate = self._weighed(partition, run, place, time_us, limit)
                 bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
                 clock_us = oldest_us + self._lateness_us
                 if fate in {_Fate.WAIT, _Fate.STOP}:
@@ -345,26 +352,31 @@ class Ingest:
                 if fate is not _Fate.SET_ASIDE:
                     hold(change)
                     continue
-                letter = DeadLetter(records[place], "ahead_of_time", "ahead of what follows it")
+                letter = DeadLetter(run.records[place], "ahead_of_time", "ahead of what follows it")
             if letter is None:
                 outcomes["unknown", "ignored"] += 1
                 continue
-            judged.dropped.pop(place, None)
+            run.dropped.pop(place, None)
             held.letters.append(letter)
-            held.letter_bytes += len(records[place].value or b"")
+            held.letter_bytes += len(run.records[place].value or b"")
             outcomes["unknown", "dead_letter"] += 1
         if stopped:
-            self._source.pause(TopicPartition(*partition), records[taken].offset)
-        elif taken < len(records):
-            self._undecided[partition] = records[taken:]
+            self._source.pause(TopicPartition(*partition), run.offset(taken))
+        elif taken < len(run):
+            self._undecided[partition] = list(run.records[taken:])
         if taken:
-            self._offsets[partition] = records[taken - 1].offset + 1
-        for kind, count in Counter(map(type, held.changes[n_before:])).items():
+            self._offsets[partition] = run.offset(taken - 1) + 1
+        dropped = sum(count for place, count in run.dropped.items() if place < taken)
+        self._tell_applied(Counter(map(type, held.changes[n_before:])), dropped, outcomes)
+        return taken, stopped
+
+    def _tell_applied(
+        self, counts: Mapping[Any, int], dropped: int, outcomes: Counter[tuple[str, str]]
+    ) -> None:
+        for kind, count in counts.items():
             outcomes[KINDS[kind], "applied"] += count
-        dropped = sum(count for place, count in judged.dropped.items() if place < taken)
         if dropped:
             self._observer.dropped_attributes(dropped)
-        return taken, stopped
 
     def _position(self, partition: tuple[str, int]) -> Position:
         return Position(self._offsets[partition], self._clocks_us.get(partition))
@@ -391,14 +403,14 @@ class Ingest:
     def _weighed(
         self,
         partition: tuple[str, int],
-        judged: _JudgedRun,
+        run: Run,
         place: int,
         time_us: int,
         limit: _Limit,
     ) -> _Fate:
         """Return what becomes of an event beyond the bound; its partition's clock may go on."""
         while time_us > (bound_us := self._bound_us(partition, limit)):
-            following_us = judged.times_since(place + 1, self._oldest_us(partition))
+            following_us = run.times_since(place + 1, self._oldest_us(partition))
             verdict, believed_us = weigh(time_us, following_us, bound_us, at_rest=limit.at_rest)
             # What a cut that is made again holds beyond its slot was not believed then.
             is_held = limit.stop_at is not None and believed_us > limit.limit_us
@@ -418,39 +430,3 @@ class Ingest:
     def _believe(self, partition: tuple[str, int], time_us: int) -> None:
         clock_us = self._clocks_us.get(partition, time_us)
         self._clocks_us[partition] = max(clock_us, time_us)
-
-
-class _JudgedRun:
-    """Records of one partition, judged as far as they are looked at.
-
-    Attributes are those of `JudgedRecords`, of the records looked at so far.
-    """
-
-    def __init__(self, judge: Judge, records: Sequence[Record]) -> None:
-        self._judge = judge
-        self._records = records
-        self.changes: list[Change | None] = []
-        self.letters: dict[int, DeadLetter] = {}
-        self.dropped: dict[int, int] = {}
-
-    def since(self, start: int, end: int) -> Iterator[tuple[int, Change | None]]:
-        """Yield place and change of the records from one place to another."""
-        while start < end:
-            if start == len(self.changes):
-                self._judge_more()
-            stop = min(end, len(self.changes))
-            yield from enumerate(self.changes[start:stop], start)
-            start = stop
-
-    def times_since(self, start: int, oldest_us: int) -> Iterator[int | None]:
-        """Yield the times of the records from a place on, None for those that are no events."""
-        for _, change in self.since(start, len(self._records)):
-            time_us = None if change is None else change.stamp.time_us
-            yield None if time_us is None or time_us < oldest_us else time_us
-
-    def _judge_more(self) -> None:
-        start = len(self.changes)
-        judged = self._judge.judge(self._records[start : start + JUDGED_AT_ONCE])
-        self.changes += judged.changes
-        self.letters.update((start + place, each) for place, each in judged.letters.items())
-        self.dropped.update((start + place, each) for place, each in judged.dropped.items())
