@@ -85,7 +85,7 @@ class JudgedColumns(NamedTuple):
     dropped: dict[int, int]
 
 
-class Answer(NamedTuple):
+class ReadAnswer(NamedTuple):
     """What a `read` gave, and how the source stood after it."""
 
     runs: list[JudgedColumns]
@@ -185,7 +185,7 @@ class ReadAhead:
         self._is_reading = False
         self._ahead: list[JudgedColumns] = []
         self._failed: Exception | None = None
-        self._stood: Answer | None = None
+        self._stood: ReadAnswer | None = None
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Start the other process, and open the source there."""
@@ -300,7 +300,7 @@ class ReadAhead:
         """Take the answer to a `read`; an error is told with the next one."""
         self._is_reading = False
         try:
-            answer: Answer = self._receive()
+            answer: ReadAnswer = self._receive()
         except Exception as error:  # noqa: BLE001 -- of whatever kind, it is raised later
             self._failed = error
         else:

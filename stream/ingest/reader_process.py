@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 from ktsafe.connectors.base import Record
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.stream.ingest.judge import Judge
-from ktsafe.stream.ingest.read_ahead import Answer, ReaderPlan, in_columns, plain
+from ktsafe.stream.ingest.read_ahead import ReadAnswer, ReaderPlan, in_columns, plain
 from ktsafe.stream.ingest.runs import Partition, Run
 from ktsafe.stream.process import logs, process
 
@@ -66,7 +66,7 @@ class ReaderProcess:
         assert name in CALLS
         return getattr(self._source, name)(*given)
 
-    def _read(self, timeout_s: float, records_max: int) -> Answer:
+    def _read(self, timeout_s: float, records_max: int) -> ReadAnswer:
         """Read until nothing comes, or something else is asked."""
         if self._failed is not None:
             failed, self._failed = self._failed, None
@@ -94,7 +94,7 @@ class ReaderProcess:
         for run in runs.values():
             run.judge_all()
         partitions = self._source.partitions()
-        return Answer(
+        return ReadAnswer(
             [in_columns(n, at, run) for at, (n, run) in zip(records, runs.items(), strict=True)],
             self._source.identity(),
             partitions,

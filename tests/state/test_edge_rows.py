@@ -72,6 +72,17 @@ def test_batches_with_rows_used_again_are_the_dictionary(seed: int) -> None:
         assert len(rows) == len(model)
 
 
+def test_an_edge_that_comes_and_goes_for_ever_takes_no_more_room() -> None:
+    """Of what was removed nothing stays for long, not even where the same row is used again."""
+    rows, keys = EdgeRows(), np.array([edge_key(0, 1), edge_key(0, 2)])
+    for _ in range(500):
+        add(rows, {keys[0]: 0, keys[1]: 1})
+        assert rows.find(keys).tolist() == [0, 1]
+        rows.remove(0)
+        rows.remove(1)
+    assert sum(len(run) for run, _ in rows._runs) <= 4
+
+
 def test_nothing_loaded_is_nothing_found() -> None:
     """An empty load is as none."""
     rows = EdgeRows()

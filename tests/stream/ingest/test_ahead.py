@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import Schema
 from ktsafe.stream.clocks import Clocks
-from ktsafe.stream.ingest import ingest as ingest_module
+from ktsafe.stream.ingest import runs
 from ktsafe.stream.ingest.ahead import CONFIRMING, FOLLOWING_MAX, REFUTING, Belief, weigh
 from ktsafe.stream.ingest.ingest import NO_LIMIT_US, Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
@@ -59,7 +59,7 @@ def test_at_rest_a_plausible_time_needs_no_confirmation(following, is_plausible,
     assert weigh(50, following, 10, at_rest=lambda *_: is_plausible)[0] is expected
 
 
-def ingest_of(log, store, letters, at_once=5):
+def ingest_of(log, store, letters, at_once=5, reader_of=None):
     """Return an ingest of a log over a store, as a process that starts makes one."""
     source = MemorySource(log)
     offsets = {p: at.next_offset for p, at in store.positions().items()}
@@ -72,6 +72,7 @@ def ingest_of(log, store, letters, at_once=5):
         settings=IngestSettings(batch_records_max=at_once),
         observer=Observer(),
         clocks=Clocks(wall_us=lambda: 0, monotonic=lambda: 0.0),
+        reader=reader_of and reader_of(source),
     )
 
 
@@ -175,7 +176,7 @@ def test_a_crash_changes_no_decision(steps, wrong, ahead_days, crash_every):
 def test_how_many_are_judged_together_changes_no_decision(times, at_once, together):
     """Late, early, confirmed and malformed ones in any order, polled and judged by many or few."""
     expected, aside = taken_in(times, at_once=100)
-    with mock.patch.object(ingest_module, "JUDGED_AT_ONCE", together):
+    with mock.patch.object(runs, "JUDGED_AT_ONCE", together):
         store, aside_again = taken_in(times, at_once=100)
     assert (people(store), aside_again) == (people(expected), aside)
     assert store.positions() == expected.positions()
@@ -198,7 +199,7 @@ def test_lateness_is_measured_against_what_the_partition_came_to():
 @pytest.mark.parametrize("together", [1, 4, 256])
 def test_a_slot_is_not_crossed_by_one_wrong_date(monkeypatch, at_once, together):
     """By event time the slot stays, and the partition does not arrive, until others confirm."""
-    monkeypatch.setattr(ingest_module, "JUDGED_AT_ONCE", together)
+    monkeypatch.setattr(runs, "JUDGED_AT_ONCE", together)
     log, store, letters = MemoryLog(), MemoryStore(SCHEMA), []
     times = [5, 6, 3600, 7, 8, 9, 9, 9, 9, 9, 9, 12, 13, 14, 15]
     for n, seconds in enumerate(times):
