@@ -205,6 +205,12 @@ def files_site(
     )
 
 
+def read_ahead(made: Site) -> None:
+    """Let another process read the source."""
+    text = made.config.read_text(encoding="utf-8")
+    made.config.write_text(text.replace("[ingest]\n", "[ingest]\nread_ahead = true\n"))
+
+
 def sequence_site(
     folder: Path,
     events: Sequence[feeds.Event],

@@ -43,13 +43,15 @@ def test_kill_9_loses_and_repeats_nothing(tmp_path):
     services.check(site, partitions, tmp_path / "read", seen=seen)
 
 
-def sequence_of(folder, kills, workers):
+def sequence_of(folder, kills, workers, *, is_read_ahead=False):
     """Return the bytes of a sequence's releases, by a service that is killed so often."""
     folder.mkdir(exist_ok=True)
     feed = [services.small_feed()]
     site = running.files_site(folder / "site", feed, services.ATTRIBUTES, "month", "all")
     text = site.config.read_text().replace("[release]", "[release]\nseed = 7")
     site.config.write_text(f"{text}\n[workers]\n{workers}\n")
+    if is_read_ahead:
+        running.read_ahead(site)
     services.drain_with_kills(site, kills, 3, folder, within_s=6.0)
     site.releases(folder / "read")
     running.verify_releases([folder / "read"])
@@ -66,9 +68,13 @@ def undisturbed(tmp_path_factory):
     return found
 
 
-def test_kill_9_changes_no_byte_of_a_sequence(undisturbed, tmp_path):
-    """With window = "all" a killed service publishes what one that ran through publishes."""
-    assert sequence_of(tmp_path, 2, "") == undisturbed
+@pytest.mark.parametrize("is_read_ahead", [False, True])
+def test_kill_9_changes_no_byte_of_a_sequence(undisturbed, tmp_path, is_read_ahead):
+    """With window = "all" a killed service publishes what one that ran through publishes.
+
+    So does one whose source another process reads.
+    """
+    assert sequence_of(tmp_path, 2, "", is_read_ahead=is_read_ahead) == undisturbed
 
 
 def test_kill_9_changes_no_byte_of_a_sequence_on_a_cluster(undisturbed, tmp_path):
