@@ -35,6 +35,7 @@ from tests import feeds
 from tests.connectors.test_file_source import FileWorld
 from tests.memory_connectors import MemoryLog, MemorySource
 from tests.memory_store import MemoryStore
+from tests.running import children, command_of
 from tests.stream.ingest.test_ahead import DAY_US, SCHEMA, ingest_of
 
 FEED = TopicPartition("feed", 0)
@@ -216,11 +217,6 @@ def test_the_records_of_the_last_two_reads_can_be_asked_for():
             asked(wire, "records", numbers[0])
 
 
-def children(pid):
-    """Return the processes that a process started and that are there."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def is_there(pid):
     """Whether a process has not ended."""
     with suppress(FileNotFoundError):
@@ -271,7 +267,7 @@ time.sleep(60)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"open\n"
         (child,) = children(process.pid)
-        assert PROGRAM in Path(f"/proc/{child}/cmdline").read_text()
+        assert PROGRAM in command_of(child)
         os.kill(child, signal.SIGINT)
         os.kill(child, signal.SIGTERM)
         assert is_there(child)

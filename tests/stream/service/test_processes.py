@@ -3,6 +3,7 @@
 import contextlib
 import importlib.metadata
 import json
+import os
 import shutil
 import signal
 import stat
@@ -13,8 +14,10 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.ingest.read_ahead import PROGRAM
 from ktsafe.stream.service import assembly
 from tests import feeds, running, services
+from tests.running import children, command_of
 from tests.stream.workers.cluster import local_cluster
 
 NO_FILES = ["--vertices=x", "--edges=x", "--schema=x"]
@@ -94,6 +97,21 @@ def test_signals_stop_the_service_and_nothing_is_lost(tmp_path):
     site.drain()
     services.check(site, partitions, tmp_path / "read")
     assert stat.S_IMODE((site.folder / "state").stat().st_mode) == 0o700
+
+
+def test_a_reader_that_is_killed_ends_the_service_and_nothing_is_lost(tmp_path):
+    """It says what to do, with the code at which supervisors start it again; then it goes on."""
+    partitions = [services.small_feed()]
+    site = site_of(tmp_path, partitions)
+    running.read_ahead(site)
+    process = site.start()
+    site.wait_until(site.has_audits, process)
+    (reader,) = [child for child in children(process.pid) if PROGRAM in command_of(child)]
+    os.kill(reader, signal.SIGKILL)
+    assert process.wait(60) == Exit.UNAVAILABLE
+    assert "Start again: nothing is lost" in (site.folder / "log.txt").read_text()
+    site.drain()
+    services.check(site, partitions, tmp_path / "read")
 
 
 def test_a_thread_that_is_still_at_work_does_not_change_how_it_ends():
