@@ -195,7 +195,6 @@ class ReadAhead:
             self._process = subprocess.Popen(  # noqa: S603 -- our own
                 [sys.executable, "-m", PROGRAM, str(there.fileno())],
                 pass_fds=[there.fileno()],
-                stdin=subprocess.DEVNULL,
             )
         self._wire = Connection(here.detach())
         try:

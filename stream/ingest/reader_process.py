@@ -61,8 +61,8 @@ class ReaderProcess:
             return self._read(*given)
         if name == "records":
             (number,) = given
-            runs = next(runs for runs in self._last if number in runs)
-            return [plain(record) for record in runs[number].records]
+            kept = {n: run for runs in self._last for n, run in runs.items()}
+            return [plain(record) for record in kept[number].records]
         assert name in CALLS
         return getattr(self._source, name)(*given)
 

@@ -213,8 +213,28 @@ def test_the_records_of_the_last_two_reads_can_be_asked_for():
         numbers = [asked(wire, "read", 0.0, 1).runs[0].number for _ in range(3)]
         assert asked(wire, "records", numbers[1])[0][2] == 1
         assert asked(wire, "records", numbers[2])[0][5] == event(2, "join", DAY_US)
-        with pytest.raises(StopIteration):
+        with pytest.raises(KeyError):
             asked(wire, "records", numbers[0])
+
+
+def test_standard_input_is_read_by_the_other_process():
+    """A feed that is piped in goes where it is read."""
+    code = """
+import time
+from functools import partial
+from ktsafe.connectors.files import FileSource
+from ktsafe.stream.ingest.read_ahead import ReadAhead
+from tests.stream.ingest.test_read_ahead import FEED, plan_of
+
+reader = ReadAhead(plan_of(partial(FileSource, ["-"], topic="feed")))
+reader.open({}, {})
+values = []
+while not reader.at_end(FEED):
+    values += [record.value for record in reader.poll(1.0, 2)]
+reader.close()
+assert values == [b"a", b"b", b"c"], values
+"""
+    subprocess.run([sys.executable, "-c", code], input=b"a\nb\nc\n", check=True, timeout=60)
 
 
 def is_there(pid):
