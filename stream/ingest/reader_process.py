@@ -44,17 +44,20 @@ class ReaderProcess:
         """Serve until the other side is gone."""
         with closing(self._source), suppress(EOFError, ConnectionError):
             while True:
-                name, given = self._wire.recv()
-                if name == "acknowledge":
-                    with suppress(Unavailable):
-                        self._source.acknowledge(*given)
-                    continue
-                try:
-                    found = self._answer(name, given)
-                except Exception as error:  # noqa: BLE001 -- whatever it is, the asker has to know
-                    self._wire.send((None, error))
-                else:
-                    self._wire.send((found, None))
+                self.answer(*self._wire.recv())
+
+    def answer(self, name: str, given: tuple[Any, ...]) -> None:
+        """Do what was asked, and send what came of it: what was found, or an error."""
+        if name == "acknowledge":
+            with suppress(Unavailable):
+                self._source.acknowledge(*given)
+            return
+        try:
+            found = self._answer(name, given)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the asker has to know
+            self._wire.send((None, error))
+        else:
+            self._wire.send((found, None))
 
     def _answer(self, name: str, given: tuple[Any, ...]) -> Any:
         if name == "read":
