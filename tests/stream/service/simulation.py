@@ -221,7 +221,7 @@ class World:
             self.now_s += seconds
 
         if self.reads_ahead:
-            feed = tied(ReadAheadHere(self.open_source, self.schema))
+            feed = ReadAheadHere(lambda: tied(self.open_source()), self.schema)
         else:
             feed = tied(self.open_source())
         ports = Ports(
