@@ -7,10 +7,10 @@ returns what it touched, so the store can write all of it in one batch.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import repeat
 from operator import eq
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,11 +97,11 @@ class ResidentGraph:
         """
         people: list[str] = []
         for change in changes:
-            if isinstance(change, ChangeColumns):
+            if isinstance(change, _EDGE_CHANGES):
+                is_loop = change.source == change.target
+            elif isinstance(change, ChangeColumns):
                 people += change.people
                 is_loop = any(map(eq, change.ends[::2], change.ends[1::2]))
-            elif isinstance(change, _EDGE_CHANGES):
-                is_loop = change.source == change.target
             else:
                 people.append(change.id)
                 continue
@@ -125,7 +125,7 @@ class ResidentGraph:
         find, number_of, downs = self.vertices.find, self.vertices.numbers.get, self.vertices.downs
         topic, partition, origin = "", -1, -1
         lasting: list[EdgeChanges] = []
-        for change in self._but_lasting(changes, lasting):
+        for change in self._one_by_one(changes, lasting):
             stamp = change.stamp
             time_us, offset = stamp.time_us, stamp.offset
             # Changes come in runs of one origin.
@@ -157,12 +157,17 @@ class ResidentGraph:
         self._merge_edges(held, lasting)
         return self._take_touched()
 
-    def _but_lasting(self, changes: Changes, lasting: list[EdgeChanges]) -> Iterator[Change]:
-        """Yield changes one by one, but for ties in columns of people who are there to the end.
+    def _one_by_one(self, changes: Changes, lasting: list[EdgeChanges]) -> Iterable[Change]:
+        """Return changes, but for ties in columns of people who are there to the end.
 
-        These are added to `lasting`. They give nobody a number, and no departure has to find them:
-        it does not matter when they are merged.
+        These are added to `lasting`, meanwhile. They give nobody a number, and no departure has to
+        find them: it does not matter when they are merged.
         """
+        if ChangeColumns in set(map(type, changes)):
+            return self._but_lasting(changes, lasting)
+        return cast("Sequence[Change]", changes)
+
+    def _but_lasting(self, changes: Changes, lasting: list[EdgeChanges]) -> Iterator[Change]:
         deleted: set[str] = set()
         for change in changes:
             if isinstance(change, ChangeColumns):

@@ -55,8 +55,8 @@ from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.state.store import GraphStore, Position
 
 PRUNED_AT_ONCE: Final = 2_000
-_NO_EDGES: Final = np.zeros(0, dtype=np.int64)
 """Tombstones forgotten per batch: rocksdict writes hold the interpreter's lock."""
+_NO_EDGES: Final = np.zeros(0, dtype=np.int64)
 
 _encode_record: Final = msgspec.msgpack.Encoder().encode
 

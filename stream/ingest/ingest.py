@@ -22,12 +22,13 @@ from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, T
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.changes import Change, ChangeColumns
 from ktsafe.state.ledger import PendingCut
+from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore, Position
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
 from ktsafe.stream.ingest.envelopes import Wrapping
 from ktsafe.stream.ingest.judge import KINDS, Judge
-from ktsafe.stream.ingest.runs import Partition, PolledSource, Reader, Run
+from ktsafe.stream.ingest.runs import PolledRun, PolledSource, Reader, Run
 from ktsafe.stream.observer import Observer
 
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -208,7 +209,7 @@ class Ingest:
 
         An event whose time is not `plausible` may stay undecided.
         """
-        runs = [(p, Run(self._judge, ())) for p in sorted(self._undecided) if p in resting]
+        runs = [(p, PolledRun(self._judge, ())) for p in sorted(self._undecided) if p in resting]
         limit = _Limit(admits, limit_us, at_rest=plausible, stop_at=stop_at)
         return self._take(runs, limit, self._monotonic())
 
@@ -276,7 +277,7 @@ class Ingest:
 
     def _take(
         self,
-        runs: Iterable[tuple[Partition, Run]],
+        runs: Iterable[tuple[Origin, Run]],
         limit: _Limit,
         now: float,
     ) -> int:
@@ -303,7 +304,7 @@ class Ingest:
 
     def _take_run(
         self,
-        partition: Partition,
+        partition: Origin,
         run: Run,
         limit: _Limit,
         outcomes: Counter[tuple[str, str]],
@@ -313,7 +314,7 @@ class Ingest:
         held, hold = self._held, self._held.changes.append
         n_before = len(held.changes)
         if undecided := self._undecided.pop(partition, ()):
-            run = Run(self._judge, [*undecided, *run.records])
+            run = PolledRun(self._judge, [*undecided, *run.records])
         end = None if limit.stop_at is None else limit.stop_at(partition)
         taken = len(run)
         if end is not None and taken and run.offset(taken - 1) >= end:

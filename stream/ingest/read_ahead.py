@@ -27,9 +27,9 @@ from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record, Source, TopicPartition
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.changes import ChangeColumns
+from ktsafe.state.registers import Origin
 from ktsafe.stream.ingest.envelopes import Wrapping
-from ktsafe.stream.ingest.judge import Judge
-from ktsafe.stream.ingest.runs import Partition, Run
+from ktsafe.stream.ingest.runs import Run
 
 PROGRAM: Final = "ktsafe.stream.ingest.reader_process"
 CLOSING_S: Final = 10.0
@@ -91,7 +91,7 @@ class ReadAnswer(NamedTuple):
     runs: list[JudgedColumns]
     identity: dict[str, str]
     partitions: list[TopicPartition]
-    not_at_end: frozenset[Partition]
+    not_at_end: frozenset[Origin]
 
 
 def plain(record: Record) -> PlainRecord:
@@ -101,7 +101,7 @@ def plain(record: Record) -> PlainRecord:
     return topic, partition, offset, time_ms, key, value, headers
 
 
-def in_columns(number: int, partition: Partition, run: Run) -> JudgedColumns:
+def in_columns(number: int, partition: Origin, run: Run) -> JudgedColumns:
     """Return records of one partition, all of them judged."""
     changes = ChangeColumns.of(*partition, [each for each in run.changes if each is not None])
     return JudgedColumns(
@@ -116,17 +116,16 @@ def in_columns(number: int, partition: Partition, run: Run) -> JudgedColumns:
     )
 
 
-def _partition(run: JudgedColumns) -> Partition:
+def _partition(run: JudgedColumns) -> Origin:
     return run.changes.topic, run.changes.partition
 
 
 class ReadRun(Run):
     """Records of one partition that another process judged."""
 
-    def __init__(
-        self, judge: Judge, given: JudgedColumns, fetch: Callable[[int], list[PlainRecord]]
-    ) -> None:
-        super().__init__(judge, ())
+    def __init__(self, given: JudgedColumns, fetch: Callable[[int], list[PlainRecord]]) -> None:
+        super().__init__()
+        self._records: Sequence[Record] = ()
         self._given = given
         self._fetch = fetch
         ends, people = (x.split(_BETWEEN) if x else [] for x in (given.ends, given.people))
@@ -177,9 +176,6 @@ class ReadAhead:
 
     def __init__(self, plan: ReaderPlan) -> None:
         self._plan = plan
-        self._judge = Judge(
-            plan.schema, record_bytes_max=plan.record_bytes_max, event_format=plan.event_format
-        )
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: Connection | None = None
         self._is_reading = False
@@ -204,7 +200,7 @@ class ReadAhead:
             self.close()
             raise
 
-    def read(self, timeout_s: float, records_max: int) -> list[tuple[Partition, Run]]:
+    def read(self, timeout_s: float, records_max: int) -> list[tuple[Origin, Run]]:
         """Return the runs that were read ahead, and let the next ones be read meanwhile."""
         if not self._ahead and self._failed is None:
             if not self._is_reading:
@@ -218,7 +214,7 @@ class ReadAhead:
         elif self._failed is not None:
             failed, self._failed = self._failed, None
             raise failed
-        return [(_partition(run), ReadRun(self._judge, run, self._fetch)) for run in given]
+        return [(_partition(run), ReadRun(run, self._fetch)) for run in given]
 
     def poll(self, timeout_s: float, records_max: int) -> list[Record]:
         """Return the next records; they may be as many as the last call asked for."""

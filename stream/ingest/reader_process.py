@@ -15,9 +15,10 @@ from typing import Any, Final, NoReturn
 
 from ktsafe.connectors.base import Record
 from ktsafe.connectors.errors import Unavailable
+from ktsafe.state.registers import Origin
 from ktsafe.stream.ingest.judge import Judge
 from ktsafe.stream.ingest.read_ahead import ReadAnswer, ReaderPlan, in_columns, plain
-from ktsafe.stream.ingest.runs import Partition, Run
+from ktsafe.stream.ingest.runs import PolledRun
 from ktsafe.stream.process import logs, process
 
 LOOK_S: Final = 0.05
@@ -35,7 +36,7 @@ class ReaderProcess:
         self._source = plan.source()
         self._failed: Exception | None = None  # after records that were read before
         self._n_runs = 0
-        self._last: deque[dict[int, Run]] = deque(maxlen=2)
+        self._last: deque[dict[int, PolledRun]] = deque(maxlen=2)
         self._judge = Judge(
             plan.schema, record_bytes_max=plan.record_bytes_max, event_format=plan.event_format
         )
@@ -74,7 +75,7 @@ class ReaderProcess:
         if self._failed is not None:
             failed, self._failed = self._failed, None
             raise failed
-        records: dict[Partition, list[Record]] = defaultdict(list)
+        records: dict[Origin, list[Record]] = defaultdict(list)
         n_read, end_s = 0, time.monotonic() + timeout_s
         while n_read < records_max:
             wait_s = 0.0 if n_read else max(0.0, min(LOOK_S, end_s - time.monotonic()))
@@ -90,7 +91,8 @@ class ReaderProcess:
                 records[record.topic, record.partition].append(record)
             if not more and (n_read or time.monotonic() >= end_s or self._wire.poll(0)):
                 break
-        runs = {n: Run(self._judge, some) for n, some in enumerate(records.values(), self._n_runs)}
+        judged = (PolledRun(self._judge, some) for some in records.values())
+        runs = dict(enumerate(judged, self._n_runs))
         self._n_runs += len(runs)
         if runs:
             self._last.append(runs)

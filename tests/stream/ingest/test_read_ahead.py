@@ -66,8 +66,7 @@ class Loopback:
     """Reads here, and passes runs on as they come from another process."""
 
     def __init__(self, source):
-        self._judge = Judge(SCHEMA, record_bytes_max=1_000)
-        self._here = PolledSource(source, self._judge)
+        self._here = PolledSource(source, Judge(SCHEMA, record_bytes_max=1_000))
 
     def read(self, timeout_s, records_max):
         """Return runs in columns."""
@@ -76,7 +75,7 @@ class Loopback:
             run.judge_all()
             records = [plain(record) for record in run.records]
             given = in_columns(number, partition, run)
-            passed.append((partition, ReadRun(self._judge, given, lambda _, r=records: r)))
+            passed.append((partition, ReadRun(given, lambda _, r=records: r)))
         return passed
 
 
@@ -188,11 +187,17 @@ def asked(wire, name, *given):
     return found
 
 
-def test_what_was_read_before_an_error_is_given_before_it():
-    """No record is lost: the error comes with the next read, and after it the source goes on."""
+def three_joins():
+    """Return a log of three people who join."""
     log = MemoryLog()
     for number in range(3):
         log.append(0, event(number, "join", DAY_US))
+    return log
+
+
+def test_what_was_read_before_an_error_is_given_before_it():
+    """No record is lost: the error comes with the next read, and after it the source goes on."""
+    log = three_joins()
     with closing(served(Broken(log))) as wire:
         asked(wire, "open", {}, {})
         (run,) = asked(wire, "read", 0.0, 10).runs
@@ -205,9 +210,7 @@ def test_what_was_read_before_an_error_is_given_before_it():
 
 def test_the_records_of_the_last_two_reads_can_be_asked_for():
     """Older ones are let go of: who asks has decided about them."""
-    log = MemoryLog()
-    for number in range(3):
-        log.append(0, event(number, "join", DAY_US))
+    log = three_joins()
     with closing(served(MemorySource(log))) as wire:
         asked(wire, "open", {}, {})
         numbers = [asked(wire, "read", 0.0, 1).runs[0].number for _ in range(3)]
