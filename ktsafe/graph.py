@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ktsafe.edges import adjacency
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import ranks
 from ktsafe.schema_check import check_texts, refuse
@@ -284,7 +285,7 @@ class AttributedGraph:
             if n and not (coded[:, j].min() >= 0 and coded[:, j].max() < len(texts)):
                 msg = f"A code of attribute {schema.attributes[j]!r} names no category."
                 raise InvalidGraph(msg)
-        indptr, indices = _adjacency(n, np.asarray(edges, dtype=np.int64).reshape(-1, 2))
+        indptr, indices = adjacency(n, np.asarray(edges, dtype=np.int64).reshape(-1, 2))
         return cls(schema, frozen, coded, indptr, indices)
 
     @classmethod
@@ -460,38 +461,3 @@ def _is_nan(value: object) -> bool:
         return bool(value != value)  # noqa: PLR0124
     except (TypeError, ValueError):
         return True
-
-
-def edge_keys(edges: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return a number for each edge, shape (m, 2): smaller << 32 | greater, whatever its direction.
-
-    Numbers ascend as edges do that are given as (smaller, greater).
-    """
-    u, v = edges.reshape(-1, 2).T
-    keys: NDArray[np.int64] = np.minimum(u, v).astype(np.int64)
-    keys <<= 32
-    keys |= np.maximum(u, v).astype(np.int64, copy=False)
-    return keys
-
-
-def _adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the compressed adjacency of an undirected edge list, neighbours ascending."""
-    if len(edges) and (edges.min() < 0 or edges.max() >= n):
-        msg = "An edge names a vertex that does not exist."
-        raise InvalidGraph(msg)
-    if np.any(edges[:, 0] == edges[:, 1]):
-        msg = "A vertex has an edge to itself."
-        raise InvalidGraph(msg, hint="Remove it: a tie joins two people.")
-    u, v, m = edges[:, 0], edges[:, 1], len(edges)
-    degrees = np.bincount(u, minlength=n) + np.bincount(v, minlength=n)
-    indptr = np.append(0, np.cumsum(degrees))
-    # In place: of a large graph each array of this length is a tenth of what a release needs.
-    key = np.empty(2 * m, dtype=np.int64)
-    for half, source, target in ((key[:m], u, v), (key[m:], v, u)):
-        np.add(np.multiply(source, n, out=half), target, out=half)
-    key.sort()
-    if np.any(key[1:] == key[:-1]):
-        msg = "An edge is given twice."
-        raise InvalidGraph(msg)
-    np.remainder(key, max(n, 1), out=key)
-    return indptr, key.astype(np.int32)

@@ -180,6 +180,7 @@ MAY_ENTER = {
         "ktsafe/attacks/common",
     },
     "ktsafe/attacks/common": {
+        "ktsafe.edges",
         "ktsafe.errors",
         "ktsafe.graph",
         "ktsafe.numbering",
@@ -195,6 +196,7 @@ MAY_ENTER = {
         "ktsafe/verify",
     },
     "ktsafe/audit": {
+        "ktsafe.edges",
         "ktsafe.errors",
         "ktsafe.graph",
         "ktsafe.kernels",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit.usefulness import Overlap
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_ends, edge_keys, n_common_edges
 from ktsafe.latest_graph import of_dark_pairs
 from ktsafe.numbering import came_and_went, ranks
 
@@ -66,11 +66,21 @@ class ReleaseView:
         return dataclasses.replace(self)
 
     @cached_property
-    def shown_keys(self) -> Numbers:
-        """The released edges between two people as `edge_keys` of their keys, ascending."""
-        parts = [np.zeros(0, dtype=np.int64)]
-        parts += [self.between_people(self.edges[here]) for here in _runs(len(self.edges))]
-        return np.sort(np.concatenate(parts))
+    def n_shown(self) -> int:
+        """How many of the true ties are released."""
+        ends = self.owners.astype(np.int32)[self.edges]
+        ends = ends[(ends[:, 0] | ends[:, 1]) >= 0]
+        return n_common_edges(edge_ends(self.ties), ends)
+
+    def rows_of(self, ties: Numbers) -> NDArray[np.int64]:
+        """Return which of the released edges are some of these ties, which ascend."""
+        is_end = np.zeros(1 + int(self.owners.max(initial=0)), dtype=np.bool_)
+        ends = edge_ends(ties)
+        is_end[ends[ends < len(is_end)]] = True
+        # The others are gone through once, by a byte each.
+        may_be = is_end[self.owners] & (self.owners >= 0)
+        rows = np.flatnonzero(may_be[self.edges[:, 0]] & may_be[self.edges[:, 1]])
+        return rows[_among(edge_keys(self.owners[self.edges[rows]]), ties)]
 
     def between_people(self, edges: NDArray[np.integer[Any]]) -> Numbers:
         """Return those of some edges that are between two people, as `edge_keys` of their keys."""
@@ -86,11 +96,6 @@ class ReleaseView:
     def positions(self) -> Numbers:
         """The released edges as `edge_keys` of positions, ascending."""
         return np.sort(edge_keys(self.edges), kind="stable")
-
-    def edges_by_id(self) -> Numbers:
-        """Return the published ids of the ends of all edges, shape (m, 2)."""
-        ids: Numbers = self.ids[self.edges]
-        return ids
 
     def shows(self, keys: Numbers, ids: Numbers) -> NDArray[np.bool_]:
         """Return which vertices are still published and not those of another person.
@@ -325,16 +330,18 @@ def follow(
     (1, 1, 1)
     """
     if recent is None or before is None:
-        recent = Recent.begin()
-        before = dataclasses.replace(now, edges=now.edges[:0])
+        recent, dark = Recent.begin(), now.edges[:0]
+        before = dataclasses.replace(now, edges=dark)
     else:
-        recent = _next(recent, before, now)
+        dark = _dark(before, recent.dark, now)
+        recent = _next(recent, before, now, now.ids[dark])
     came, gone, came_true = _changed(before, now)
     n = recent.release
-    is_shown = _among(recent.ties[:, 0], now.shown_keys)
+    shown_lately = now.between_people(now.edges[now.rows_of(np.sort(recent.ties[:, 0]))])
+    is_shown = _among(recent.ties[:, 0], np.sort(shown_lately))
     is_published = _both_published(recent.ties[:, 0], now)
     ages = n - recent.ties[:, 1]
-    shown = int(_among(now.ties, now.shown_keys).sum())
+    shown = now.n_shown
     published = int(_both_published(now.ties, now).sum())
     ended, left = recent.ended, recent.leavers
     ended_ages, left_with = n - ended[:, 4], ended[:, 5] == 1
@@ -353,11 +360,11 @@ def follow(
         came=came,
         gone=gone,
         came_true=came_true,
-        latest=_latest(recent.dark, now, shown),
+        latest=_latest(dark, now, shown),
     )
 
 
-def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
+def _next(recent: Recent, before: ReleaseView, now: ReleaseView, dark: Numbers) -> Recent:
     """Return the changes up to `now`; what is too old or holds no longer goes."""
     n = recent.release + 1
     born, over = came_and_went(before.ties, now.ties)
@@ -365,9 +372,8 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
     people = np.sort(now.people, kind="stable")
 
     ties = recent.ties[_among(recent.ties[:, 0], now.ties)]
-    owners = before.owners[before.edges]
-    lost = (owners >= 0).all(axis=1) & _among(edge_keys(owners), over)
-    now_ended = np.column_stack((owners[lost], before.edges_by_id()[lost], _twice(lost.sum(), n)))
+    lost = before.edges[before.rows_of(over)]
+    now_ended = np.column_stack((before.owners[lost], before.ids[lost], _twice(len(lost), n)))
     ended = np.concatenate((recent.ended, now_ended))
     ended = ended[~_among(edge_keys(ended[:, :2]), now.ties)]
     ended[:, 5] = (ended[:, 5] == 1) | _among(ended[:, :2], left).any(axis=1)
@@ -381,27 +387,29 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
         ended=_young(ended, 4, n),
         newcomers=_young(np.concatenate((newcomers, _dated(joined, n))), 1, n),
         leavers=_young(np.concatenate((recent.leavers, now_left)), 2, n),
-        dark=_dark(before, recent.dark, now),
+        dark=dark,
     )
 
 
-def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> Numbers:
-    """Return the edges, as ids, that the latest graph adds to those of a release."""
+def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
+    """Return the edges that the latest graph adds to those of a release, as positions in `ids`."""
     # Each id is looked for once, however many edges it has.
     at = np.concatenate((_position(before.ids, now.ids)[before.edges], _position(dark, now.ids)))
-    at = at[(at >= 0).all(axis=1)]
-    dark_now: Numbers = now.ids[at[of_dark_pairs(now.classes, now.edges, at)]]
-    return dark_now
+    if at.min(initial=0) < 0:
+        at = at[(at[:, 0] | at[:, 1]) >= 0]
+    return at[of_dark_pairs(now.classes, now.edges, at)]
 
 
-def _position(ids: Numbers, others: Numbers) -> Numbers:
+def _position(ids: Numbers, others: Numbers) -> NDArray[np.int32]:
     """Return where ids stand among others, which ascend; -1 where they do not."""
-    return np.where(_among(ids, others), np.searchsorted(others, ids), -1)
+    place = np.searchsorted(others, ids).astype(np.int32)
+    place[np.append(others, -1)[place] != ids] = -1
+    return place
 
 
-def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
+def _latest(dark: NDArray[np.integer[Any]], now: ReleaseView, shown: int) -> Overlap:
     """Compare the latest graph with the true ties, of which the release has `shown`."""
-    ends = now.owners[np.searchsorted(now.ids, dark)]
+    ends = now.owners[dark]
     # In order they are found near the last one.
     between = np.sort(edge_keys(ends[(ends >= 0).all(axis=1)]))
     shared = shown + int(_among(between, now.ties).sum())
@@ -427,10 +435,10 @@ def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
 def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:
     """Return which ties have both their people in the release."""
     # A table of keys, which are dense, beats looking for every end of a million ties.
-    ends = np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
-    published = np.zeros(max(ends.max(initial=0), release.published.max(initial=0)) + 1, np.bool_)
+    last = max(release.people.max(initial=0), release.owners.max(initial=0))
+    published = np.zeros(1 + int(last), dtype=np.bool_)
     published[release.published] = True
-    both: NDArray[np.bool_] = published[ends[:, 0]] & published[ends[:, 1]]
+    both: NDArray[np.bool_] = published[keys >> 32] & published[keys & 0xFFFFFFFF]
     return both
 
 

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import n_common_edges
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import AttributedGraph, edge_keys
-
-EDGES_AT_ONCE = 1_000_000
-"""Edges that are looked at together: all of a large graph would take as much room as the graph."""
+from ktsafe.graph import AttributedGraph
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,16 +39,8 @@ class Traced:
     @functools.cached_property
     def n_shared_edges(self) -> int:
         """The number of released edges that are true."""
-        true = edge_keys(self.original.edges)
-        if not len(true):
-            return 0
-        shared = 0
-        for first in range(0, self.released.n_edges, EDGES_AT_ONCE):
-            ends = self.behind[self.released.edges[first : first + EDGES_AT_ONCE]]
-            keys = np.sort(edge_keys(ends[(ends >= 0).all(axis=1)]))
-            place = np.searchsorted(true, keys).clip(max=len(true) - 1)
-            shared += int(np.count_nonzero(true[place] == keys))
-        return shared
+        ends = self.behind.astype(np.int32)[self.released.edges]
+        return n_common_edges(self.original.edges, ends[(ends[:, 0] | ends[:, 1]) >= 0])
 
     @functools.cached_property
     def shown(self) -> AttributedGraph:

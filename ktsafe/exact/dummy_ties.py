@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact.pair_program import Pair
-from ktsafe.graph import edge_keys
 
 Edges = NDArray[np.int32]
 """int32, shape (x, 2): the first end in the first class of a pair."""

@@ -18,12 +18,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact.aims import aimed
 from ktsafe.exact.dummy_ties import dummy_ties
 from ktsafe.exact.kt_tree import Cohorts
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.exact.realization import realize
-from ktsafe.graph import edge_keys
 from ktsafe.options import Aim, Effort
 from ktsafe.strategies import Request
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact import _rewiring_core as core
-from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
 from ktsafe.strategies import Request
 

@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_ends
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence.memory.column_table import LOOKED_UP, NOBODY, edge_ends
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import SequenceSpec
 
@@ -97,15 +98,12 @@ def _ends(
     state: State, places: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield the released edges of places: the position of the place, and the place beside it."""
-    if len(places) * LOOKED_UP < state.places.n:
-        row, others, _ = state.edges.around(places)
-        yield row, others
-        return
-    position = np.full(state.places.n, NOBODY)
+    position = np.full(state.places.n, NOBODY, dtype=np.int32)
     position[places] = np.arange(len(places))
-    for ends in (pairs := state.edges.pairs(state.edges.used())), pairs[:, ::-1]:
-        row = position[ends[:, 0]]
-        yield row[row >= 0], ends[row >= 0, 1]
+    ends = state.edges.ends(state.edges.rows_around(places))
+    for one, other in (ends.T, ends.T[::-1]):
+        row = position[one]
+        yield row[row >= 0].astype(np.int64), other[row >= 0]
 
 
 def visible_changes(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_ends, edge_keys
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import edge_keys
 from ktsafe.sequence import gate
-from ktsafe.sequence.memory.column_table import NOBODY, distinct, edge_ends
+from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State

@@ -32,8 +32,8 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import Anonymized, anonymize_unverified
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.datasets.synthetic import uniform
+from ktsafe.edges import edge_keys
 from ktsafe.exact.kt_tree import cohorts_of, neighbour_counts
-from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
 from ktsafe.rare_classes import prepare
 from ktsafe.strategies import Request

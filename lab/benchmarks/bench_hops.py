@@ -31,7 +31,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.anonymization import Anonymized
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 from ktsafe.verify import verify_flags, verify_graph
 from ktsafe.verify.protection_sets import ProtectionSets, protection_sets
 from ktsafe.verify.verifier import _checked, _coded

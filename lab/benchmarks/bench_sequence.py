@@ -38,7 +38,7 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.denoised import denoised
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import structure
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 from ktsafe.options import Effort
 from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions, Step
 from ktsafe.sequence_audit.persistence import EdgeAges

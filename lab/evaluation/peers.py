@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 from ktsafe.stream.evaluation.worth import without_attributes
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder

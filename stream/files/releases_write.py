@@ -36,7 +36,7 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.columns import Columns
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.noisy_tables import NoisyTable
 from ktsafe.numbering import Ids
@@ -463,7 +463,7 @@ def _pairs(graph: AttributedGraph, planned: Sequence[Planned] | None) -> dict[st
     ]
     number = {name: i for i, name in enumerate(sorted(names))}
     rank = np.array([number[name] for name in names], dtype=np.int64)
-    dark = dark_pairs(rank[graph.qi_classes], graph.edges.astype(np.int64))
+    dark = dark_pairs(rank[graph.qi_classes], graph.edges)
     ages = None
     if planned is not None:
         known = [each for each in planned if each[0] in number and each[1] in number]

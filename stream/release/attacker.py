@@ -26,9 +26,10 @@ from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.attacks.coming_and_going import departure
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.net_changes import net_changes
+from ktsafe.edges import edge_keys
 from ktsafe.generalization import quick_release
 from ktsafe.generalization.quick_release import afresh
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import came_and_went, ranks
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
+from ktsafe.edges import edge_keys
 from ktsafe.errors import AbsentFromGraph
-from ktsafe.graph import edge_keys
 from tests import naive
 from tests.graphs import attributed, small_graphs
 from tests.naive import Small

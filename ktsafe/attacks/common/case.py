@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_keys
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import are_distinct, ranks
 
 DEGREE_BANDS = (0, 1, 4, 11, 31, 101)

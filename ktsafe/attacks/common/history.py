@@ -12,8 +12,9 @@ from scipy import sparse
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.nearest import neighbour_counts
+from ktsafe.edges import edge_keys
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import are_distinct
 
 ABSENT = -1

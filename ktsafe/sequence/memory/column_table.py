@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 
 ROWS_PER_PAGE = 1024
 SPARE_ROWS = 1024
@@ -24,10 +24,6 @@ FREE = -1
 NOBODY = NEVER = FREE
 """A free row must read as nobody's and as never."""
 
-SHARE = 20
-"""Ends of pairs are sorted anew once this part of a table's rows came or went since they were."""
-LOOKED_UP = 8
-"""Of so many numbers one or less has its pairs looked up; of more, all pairs are gone through."""
 ROWS_AT_ONCE = 1_000_000
 """Of a large table, rows that are looked at together: all at once would take much room."""
 
@@ -36,7 +32,6 @@ Whole = TypeVar("Whole", bound=np.signedinteger[Any])
 
 Numbers = NDArray[np.int64]
 Integers = NDArray[np.signedinteger[Any]]
-Ends = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 class ColumnTable:
@@ -191,43 +186,17 @@ class PairTable(ColumnTable):
     All numbers are below 2**31 - 1 and kept as int32. `pairs` gives int64: of two numbers a key is
     made, which would overflow without a word. Other columns are only compared.
 
-    Which rows hold a number is looked up in one array of all ends, and a small one of those that
-    came since it was sorted. Both may name rows that hold others by now, since a row says itself
-    which pair it holds. They are made when somebody asks, and last for a release.
+    Which rows hold a number is found by a pass over all of them. An index took as long as dozens of
+    passes to make, and was asked a few times.
     """
 
     kept_as = np.int32
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ends: Ends | None = None
-        self._since: list[Numbers] = []
-        self._n_changes = 0
-
-    def copy(self) -> Self:
-        """Return a table that holds the same and changes by itself."""
-        twin = super().copy()
-        vars(twin).update(_since=list(self._since))
-        return twin
-
-    def add(self, count: int, /, **values: int | Numbers) -> Numbers:
-        """Write new rows: see `ColumnTable.add`."""
-        rows = super().add(count, **values)
-        self._since.append(rows)
-        self._note_changes(count)
-        return rows
-
-    def free(self, rows: Numbers) -> None:
-        """Give rows back: see `ColumnTable.free`."""
-        super().free(rows)
-        self._note_changes(len(rows))
 
     def pack(self) -> None:
         """Drop free rows where most are free: those in use move together, in their order.
 
         Whoever knows a row by its number must not need it any more.
         """
-        self._forget_ends()
         used = self.used()
         if self.n <= 2 * len(used) + SPARE_ROWS:
             return
@@ -272,33 +241,24 @@ class PairTable(ColumnTable):
         return out
 
     def around(self, numbers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Return each pair of the given numbers: the number's position, the other, the row.
+        """Return each pair of some distinct numbers: the number's position, the other, the row.
 
         By position, then by the other number.
         """
+        rows, order = self.rows_around(numbers), np.argsort(numbers)
+        ordered, pairs = np.append(numbers[order], FREE), self.pairs(rows)
         found = []
-        for ends, rows in self._indexes() if len(numbers) else ():
-            first, last = (positions(ends, (numbers + more).astype(np.int32)) for more in (0, 1))
-            lengths = last - first
-            position = np.repeat(np.arange(len(numbers)), lengths)
-            at = np.arange(len(position)) + (first - np.cumsum(lengths) + lengths)[position]
-            of_pair = rows[at].astype(np.int64)
-            number, pair = numbers[position], self.pairs(of_pair)
-            is_there = (pair == number[:, np.newaxis]).any(axis=1)
-            other = pair.sum(axis=1) - number
-            found.append(np.stack((position, other, of_pair))[:, is_there])
-        position, other, row = np.concatenate((np.zeros((3, 0), dtype=np.int64), *found), axis=1)
-        # A row that was given back and taken again for the same number is found twice.
-        order = np.lexsort((row, other, position))
-        is_again = np.diff(np.stack((row, position))[:, order], prepend=FREE) == 0
-        order = order[~is_again.all(axis=0)]
+        for number, other in (pairs.T, pairs.T[::-1]):
+            at = np.searchsorted(ordered[:-1], number)
+            is_asked = ordered[at] == number
+            found.append(np.stack((order[at[is_asked]], other[is_asked], rows[is_asked])))
+        position, other, row = np.concatenate(found, axis=1)
+        order = np.lexsort((other, position))
         return position[order], other[order], row[order]
 
     def rows_around(self, numbers: Numbers) -> Numbers:
         """Return the rows of all pairs of the given numbers, each once, ascending."""
         n_numbers = 1 + int(self._rows[1, : self.n].max(initial=FREE))
-        if len(numbers) * LOOKED_UP < n_numbers:
-            return distinct(self.around(numbers)[2])
         is_asked = np.zeros(n_numbers + 1, dtype=np.bool_)
         is_asked[numbers[numbers < n_numbers]] = True
         found = [np.zeros(0, dtype=np.int64)]
@@ -307,31 +267,6 @@ class PairTable(ColumnTable):
             first, second = self._rows[:2, start : min(start + ROWS_AT_ONCE, self.n)]
             found.append(start + np.flatnonzero(is_asked[first] | is_asked[second]))
         return np.concatenate(found)
-
-    def _indexes(self) -> list[Ends]:
-        """Return the ends of pairs and their rows: of most rows, and of those that came since."""
-        if self._ends is None:
-            self._forget_ends()
-            self._ends = self._in_order(self.used())
-        if not self._since:
-            return [self._ends]
-        since = distinct(np.concatenate(self._since))
-        return [self._ends, self._in_order(since[self._rows[0, since] != FREE])]
-
-    def _in_order(self, rows: Numbers) -> Ends:
-        """Return both ends of the pairs in rows, ascending, and of which row each is."""
-        ends = self._rows[:2, rows].reshape(-1)
-        order = np.argsort(ends)
-        ends = ends[order]
-        return ends, rows.astype(np.int32)[np.remainder(order, max(len(rows), 1), out=order)]
-
-    def _note_changes(self, count: int) -> None:
-        self._n_changes += count
-        if self._n_changes * SHARE > self.n:
-            self._forget_ends()
-
-    def _forget_ends(self) -> None:
-        self._ends, self._since, self._n_changes = None, [], 0
 
     def _expose(self, first: int = 2) -> None:
         super()._expose(first)
@@ -369,8 +304,3 @@ def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     ordered = np.sort(values, axis=None)
     once: NDArray[np.int64] = ordered[np.diff(ordered, prepend=-1) != 0]
     return once
-
-
-def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ends of edges that `edge_keys` gave numbers, shape (m, 2)."""
-    return np.column_stack((keys >> 32, keys & 0xFFFFFFFF))

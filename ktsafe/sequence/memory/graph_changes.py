@@ -8,10 +8,11 @@ from collections.abc import Sequence as Rows
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_ends, edge_keys
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import are_distinct
-from ktsafe.sequence.memory.column_table import Integers, ascending, edge_ends
+from ktsafe.sequence.memory.column_table import Integers, ascending
 
 Values = tuple[str, ...]
 """The category texts of one person: quasi-identifiers, then the sensitive value."""

@@ -98,10 +98,6 @@ class PlaceTable(ColumnTable):
             found[cls].append(label)
         return dict(found)
 
-    def class_pairs(self, places: Numbers) -> Numbers:
-        """Return the published classes of pairs of places, ascending; that of `NOBODY` is -1."""
-        return ascending(np.append(self.cls, NOBODY)[places])
-
     def owners(self, labels: Iterable[int]) -> Numbers:
         """Return the rows of the people in cohorts, cohort by cohort."""
         places = [self.members[label] for label in labels]
@@ -192,18 +188,25 @@ class TableOfState(PairTable):
 
     def class_pairs(self, pairs: Numbers) -> Numbers:
         """Return the published classes of the ends of pairs, ascending; -1 of withheld people."""
-        return self._state.places.class_pairs(pairs)
+        return ascending(self._classes()[pairs])
+
+    def _classes(self) -> Numbers:
+        """Return the published class of each number that pairs may have, and -1 for `NOBODY`."""
+        return np.append(self._state.places.cls, NOBODY)
 
     def _stamp_of_pairs(self) -> tuple[int, ...]:
         return self.stamp(self.columns[0]) + self._state.places.stamp("cls")
 
     def _between(self) -> RowsOfPairs:
-        rows = self.used().astype(np.int32)
-        classes = np.empty((len(rows), 2), dtype=np.int32)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            here = slice(start, start + ROWS_AT_ONCE)
-            classes[here] = self.class_pairs(self.pairs(rows[here]))
-        return RowsOfPairs(by_classes(classes, rows))
+        # What is free is nobody's.
+        classes, rows = self._classes().astype(np.int32), np.arange(self.n, dtype=np.int32)
+        pairs = np.empty((self.n, 2), dtype=np.int32)
+        for start in range(0, self.n, ROWS_AT_ONCE):
+            here = slice(start, min(start + ROWS_AT_ONCE, self.n))
+            one, other = classes[self._rows[:2, here]]
+            np.minimum(one, other, out=pairs[here, 0])
+            np.maximum(one, other, out=pairs[here, 1])
+        return RowsOfPairs(by_classes(pairs, rows))
 
 
 class ReleasedEdgeTable(TableOfState):
@@ -310,9 +313,10 @@ class HiddenTieTable(TableOfState):
             self._state.current.note_opened(classes, len(inside))
             self.write(inside, since=self._state.current.number)
 
-    def class_pairs(self, pairs: Numbers) -> Numbers:
-        """Return the published classes of the ends of ties, ascending; -1 of withheld people."""
-        return super().class_pairs(self._state.people.place[pairs])
+    def _classes(self) -> Numbers:
+        """Return the published class of each person, -1 of withheld ones and for `NOBODY`."""
+        classes: Numbers = super()._classes()[np.append(self._state.people.place, NOBODY)]
+        return classes
 
     def _stamp_of_pairs(self) -> tuple[int, ...]:
         return super()._stamp_of_pairs() + self._state.people.stamp("place")

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_keys
 from ktsafe.errors import KtsafeError
-from ktsafe.graph import AttributedGraph, Schema, edge_keys
+from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.column_table import (
     NEVER,

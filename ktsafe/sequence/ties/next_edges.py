@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact.aims import Cells, Market, Rest, cells_of, priced
 from ktsafe.exact.dummy_ties import Edges
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.exact.realization import realize
-from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State

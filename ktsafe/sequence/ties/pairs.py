@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact.dummy_ties import GATHERED_WEIGHT, Edges, dummy_ties, is_own
 from ktsafe.exact.pair_program import Pair
-from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among, positions
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, INSERTED, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact.dummy_ties import Edges
 from ktsafe.exact.rewiring import exchanged
-from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
 from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie

@@ -24,7 +24,7 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.denoised import denoised
 from ktsafe.attacks.net_changes import NetChange, guessed
 from ktsafe.audit.conclusions import conclusions, summary
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 from ktsafe.sequence import Released, SequenceEngine
 from ktsafe.sequence_audit.persistence import EdgeAges
 

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact.exact_strategy import before_rewiring, resembled
 from ktsafe.exact.kt_tree import cohorts_of
 from ktsafe.exact.rewiring import rewired
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.graph import AttributedGraph
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.rare_classes import lacking
 from ktsafe.strategies import Plan, Request

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.edges import edge_keys
+from ktsafe.graph import AttributedGraph
 from ktsafe.options import Effort
 from ktsafe.strategies import Request
 from ktsafe_lab.tolerant import _search_core as core

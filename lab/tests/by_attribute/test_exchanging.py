@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute import exchanging

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.datasets.synthetic import uniform
+from ktsafe.edges import edge_keys
 from ktsafe.exact.exact_strategy import before_rewiring
-from ktsafe.graph import edge_keys
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
 from ktsafe_lab.tolerant.locations import located

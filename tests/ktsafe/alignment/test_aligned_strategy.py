@@ -26,7 +26,7 @@ from ktsafe.alignment import parts as alignment_parts
 from ktsafe.alignment.aligned_strategy import seated
 from ktsafe.anonymization import Anonymized, anonymize_in_order
 from ktsafe.datasets import uniform
-from ktsafe.graph import edge_keys
+from ktsafe.edges import edge_keys
 from ktsafe.strategies import Request
 from ktsafe.verify import verify, verify_graph
 from tests.ktsafe.small_graphs import graphs

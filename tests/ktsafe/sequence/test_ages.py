@@ -167,7 +167,7 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
         changes = Changes(left=np.array([key]), ties_removed=np.array([other]))
         ends = [int(place_of(twin, k)) for k in other]
         both = np.array([*((place, v) for v in shown), ends])
-        pairs = sorted(set(map(tuple, twin._state.places.class_pairs(both).tolist())))
+        pairs = sorted(set(map(tuple, twin._state.edges.class_pairs(both).tolist())))
         if is_dark:
             clear(twin._state, pairs)
             apply(StepContext(twin._state, twin._spec, np.random.default_rng(0)), changes)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ktsafe.edges import edge_keys
 from ktsafe.exact.dummy_ties import GATHERED_WEIGHT, is_own
-from ktsafe.graph import edge_keys
 from ktsafe.sequence import SequenceEngine
 from ktsafe.sequence.memory.sequence_tables import INSERTED, TRUE
 from ktsafe.sequence.ties.pairs import PairOfClasses, with_dummy_ties

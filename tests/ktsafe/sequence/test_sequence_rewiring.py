@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.datasets import FeedRates, SocialNetwork
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.edges import edge_keys
+from ktsafe.graph import AttributedGraph
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import NumberList, State
