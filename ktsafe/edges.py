@@ -33,6 +33,31 @@ def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
 
 
+def renumbered(
+    number: NDArray[np.signedinteger], edges: NDArray[np.integer]
+) -> NDArray[np.signedinteger]:
+    """Return edges by other numbers of their ends, without those of which an end has none.
+
+    Parameters
+    ----------
+    number:
+        Shape (n,): of each end, below 0 for none.
+
+    Examples
+    --------
+    >>> renumbered(np.array([7, -1, 5]), np.array([[0, 1], [2, 0]])).tolist()
+    [[5, 7]]
+    """
+    found, n = np.empty((len(edges), 2), dtype=number.dtype), 0
+    for first in range(0, len(edges), EDGES_AT_ONCE):
+        ends = number[edges[first : first + EDGES_AT_ONCE]]
+        # One of two numbers is below 0 if all bits of both together are.
+        ends = ends[(ends[:, 0] | ends[:, 1]) >= 0]
+        found[n : n + len(ends)] = ends
+        n += len(ends)
+    return found[:n]
+
+
 def n_common_edges(edges: NDArray[np.integer], others: NDArray[np.integer]) -> int:
     """Return how many edges are in both of two lists, shape (m, 2), each once in any direction.
 
@@ -58,7 +83,7 @@ def _upper(n: int, edges: NDArray[np.integer]) -> csr_array:
     return csr_array((np.ones(len(edges), dtype=np.int8), ends), shape=(n, n))
 
 
-def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def adjacency(n: int, edges: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the compressed adjacency of an undirected edge list, neighbours ascending."""
     if len(edges) and (edges.min() < 0 or edges.max() >= n):
         msg = "An edge names a vertex that does not exist."

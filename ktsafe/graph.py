@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ktsafe.edges import adjacency
+from ktsafe.edges import adjacency, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import ranks
 from ktsafe.schema_check import check_texts, refuse
@@ -285,7 +285,7 @@ class AttributedGraph:
             if n and not (coded[:, j].min() >= 0 and coded[:, j].max() < len(texts)):
                 msg = f"A code of attribute {schema.attributes[j]!r} names no category."
                 raise InvalidGraph(msg)
-        indptr, indices = adjacency(n, np.asarray(edges, dtype=np.int64).reshape(-1, 2))
+        indptr, indices = adjacency(n, _whole(edges))
         return cls(schema, frozen, coded, indptr, indices)
 
     @classmethod
@@ -438,10 +438,9 @@ class AttributedGraph:
 
     def subgraph(self, vertices: NDArray[np.integer]) -> AttributedGraph:
         """Return the graph on distinct vertices, in the given order, and the edges among them."""
-        position = np.full(self.n_vertices, -1, dtype=np.int64)
+        position = np.full(self.n_vertices, -1, dtype=np.int32)
         position[vertices] = np.arange(len(vertices))
-        ends = position[self.edges]
-        among = ends[(ends >= 0).all(axis=1)]
+        among = renumbered(position, self.edges)
         return AttributedGraph.from_codes(self.schema, self.categories, self.codes[vertices], among)
 
     def values(self, vertex: int) -> dict[str, str]:
@@ -453,6 +452,14 @@ class AttributedGraph:
                 zip(self.schema.attributes, self.categories, strict=True)
             )
         }
+
+
+def _whole(edges: ArrayLike) -> NDArray[np.integer]:
+    """Return an edge list as an array of integers, shape (m, 2), as they are if they are such."""
+    array = np.asarray(edges)
+    if not np.issubdtype(array.dtype, np.integer):
+        array = array.astype(np.int64)
+    return array.reshape(-1, 2)
 
 
 def _is_nan(value: object) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.common.history import ABSENT, TIES_AT_ONCE, History, tie_keys
+from ktsafe.attacks.common.history import ABSENT, History, tie_keys
 from ktsafe.attacks.common.result import Result, share_result
 from ktsafe.numbering import came_and_went, classes_of
 from ktsafe.params import PrivacyParams
@@ -31,6 +31,9 @@ PRIOR = 4.0
 """Members by which the rate of a kind of change is drawn towards that of all kinds."""
 PAIRS_MAX = 1 << 22
 """Targets and members of their groups that are scored at a time, about: it bounds the memory."""
+TIES_AT_ONCE = 1 << 20
+"""Ties that are looked at together: all at once would take room of each."""
+
 LEAST = 0.001
 """Least chance that any kind of change is taken to have, and to lack."""
 

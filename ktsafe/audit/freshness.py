@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit.usefulness import Overlap
-from ktsafe.edges import edge_ends, edge_keys, n_common_edges
+from ktsafe.edges import edge_ends, edge_keys, n_common_edges, renumbered
 from ktsafe.latest_graph import of_dark_pairs
 from ktsafe.numbering import came_and_went, ranks
 
@@ -68,9 +68,8 @@ class ReleaseView:
     @cached_property
     def n_shown(self) -> int:
         """How many of the true ties are released."""
-        ends = self.owners.astype(np.int32)[self.edges]
-        ends = ends[(ends[:, 0] | ends[:, 1]) >= 0]
-        return n_common_edges(edge_ends(self.ties), ends)
+        shown = renumbered(self.owners.astype(np.int32), self.edges)
+        return n_common_edges(edge_ends(self.ties), shown)
 
     def rows_of(self, ties: Numbers) -> NDArray[np.int64]:
         """Return which of the released edges are some of these ties, which ascend."""
@@ -84,8 +83,7 @@ class ReleaseView:
 
     def between_people(self, edges: NDArray[np.integer[Any]]) -> Numbers:
         """Return those of some edges that are between two people, as `edge_keys` of their keys."""
-        ends = self.owners[edges]
-        return edge_keys(ends[(ends >= 0).all(axis=1)])
+        return edge_keys(renumbered(self.owners, edges))
 
     @cached_property
     def published(self) -> Numbers:
@@ -409,9 +407,8 @@ def _position(ids: Numbers, others: Numbers) -> NDArray[np.int32]:
 
 def _latest(dark: NDArray[np.integer[Any]], now: ReleaseView, shown: int) -> Overlap:
     """Compare the latest graph with the true ties, of which the release has `shown`."""
-    ends = now.owners[dark]
     # In order they are found near the last one.
-    between = np.sort(edge_keys(ends[(ends >= 0).all(axis=1)]))
+    between = np.sort(now.between_people(dark))
     shared = shown + int(_among(between, now.ties).sum())
     return Overlap(len(now.ties), len(now.edges) + len(dark), shared)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import n_common_edges
+from ktsafe.edges import n_common_edges, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 
@@ -39,8 +39,8 @@ class Traced:
     @functools.cached_property
     def n_shared_edges(self) -> int:
         """The number of released edges that are true."""
-        ends = self.behind.astype(np.int32)[self.released.edges]
-        return n_common_edges(self.original.edges, ends[(ends[:, 0] | ends[:, 1]) >= 0])
+        shown = renumbered(self.behind.astype(np.int32), self.released.edges)
+        return n_common_edges(self.original.edges, shown)
 
     @functools.cached_property
     def shown(self) -> AttributedGraph:
@@ -50,14 +50,13 @@ class Traced:
         knows the truth can compare this graph with the release. It has no ties to withheld
         people and no suppressed values.
         """
-        position = np.full(self.original.n_vertices, -1, dtype=np.int64)
+        position = np.full(self.original.n_vertices, -1, dtype=np.int32)
         position[self.behind[self.real]] = np.arange(len(self.real))
-        edges = position[self.original.edges]
         return AttributedGraph.from_codes(
             self.released.schema,
             self.released.categories,
             self.released.codes[self.real],
-            edges[(edges >= 0).all(axis=1)],
+            renumbered(position, self.original.edges),
         )
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import edges
-from ktsafe.edges import edge_ends, edge_keys, n_common_edges
+from ktsafe.edges import edge_ends, edge_keys, n_common_edges, renumbered
 
 PAIRS = st.sets(
     st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] < pair[1])
@@ -38,3 +38,17 @@ def test_keys_say_which_ends_they_have(pairs: set[tuple[int, int]], seed: int) -
     """Those of both directions are one, and ascend as pairs do."""
     keys = np.sort(edge_keys(listed(pairs, seed)))
     assert list(map(tuple, edge_ends(keys).tolist())) == sorted(pairs)
+
+
+@given(pairs=PAIRS, seed=st.integers(0, 99), at_once=st.sampled_from([1, 3, 1000]))
+def test_edges_keep_their_order_under_other_numbers(
+    pairs: set[tuple[int, int]], seed: int, at_once: int
+) -> None:
+    """Those of which an end has none are left out, however many are looked at together."""
+    number = np.random.default_rng(seed).integers(-2, 5, 10)
+    array = listed(pairs, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edges, "EDGES_AT_ONCE", at_once)
+        found = renumbered(number, array).tolist()
+    named = number[array].tolist()
+    assert found == [ends for ends in named if min(ends) >= 0]

@@ -12,14 +12,12 @@ from scipy import sparse
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.nearest import neighbour_counts
-from ktsafe.edges import edge_keys
+from ktsafe.edges import edge_keys, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import are_distinct
 
 ABSENT = -1
-TIES_AT_ONCE = 1 << 20
-"""Ties that are looked at together: all at once would take room of each."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -142,11 +140,7 @@ class History:
 
 def tie_keys(number: NDArray[np.int64], graph: AttributedGraph) -> NDArray[np.int64]:
     """Return a key for each tie whose ends both have a number, which is not negative."""
-    keys = [np.zeros(0, dtype=np.int64)]
-    for begin in range(0, graph.n_edges, TIES_AT_ONCE):
-        ends = number[graph.edges[begin : begin + TIES_AT_ONCE]]
-        keys.append(edge_keys(ends[(ends >= 0).all(axis=1)]))
-    return np.concatenate(keys)
+    return edge_keys(renumbered(number, graph.edges))
 
 
 def _numbered(graph: AttributedGraph, number: dict[tuple[str, ...], int]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ktsafe import PrivacyParams
+from ktsafe import PrivacyParams, edges
 from ktsafe.attacks import Case, History
 from ktsafe.attacks import net_changes as module
 from ktsafe.attacks.common import history as history_module
@@ -131,8 +131,8 @@ def test_rows_weigh_what_their_neighbours_do(history: History, at_once: int) -> 
     shown = shown_changes(history, 0, 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PAIRS_MAX", at_once)
-        for each in (module, history_module):
-            patch.setattr(each, "TIES_AT_ONCE", at_once)
+        patch.setattr(module, "TIES_AT_ONCE", at_once)
+        patch.setattr(edges, "EDGES_AT_ONCE", at_once)
         assert net_changes(history, PrivacyParams(k=2), seeded()) == whole
         assert (shown_changes(history, 0, 1) != shown).nnz == 0
         for i, case in enumerate(history.cases):
