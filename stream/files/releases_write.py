@@ -355,9 +355,12 @@ def _vertices(graph: AttributedGraph, names: Sequence[str], order: NDArray[np.in
 
 
 def _edges(graph: AttributedGraph, names: Sequence[str], order: NDArray[np.int64]) -> _Table:
-    rank = np.empty(len(order), dtype=np.int64)
+    rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order))
-    keys = np.sort(edge_keys(rank[graph.edges]))
+    keys = edge_keys(rank[graph.edges])
+    # In a sequence vertices are in the order of their ids.
+    if np.any(keys[1:] < keys[:-1]):
+        keys.sort()
     return ("source", "target"), [(names, keys >> 32), (names, keys & 0xFFFFFFFF)]
 
 
