@@ -1,7 +1,7 @@
 """What an auditor has learned as named pages of bytes, from which another one goes on.
 
     form            format, and a hash of nothing under the key
-    <part>/<name>   an attribute of what learns, in MessagePack; arrays as they are
+    <part>/<name>   an attribute of what learns, in MessagePack, numbers in as few bytes as may be
 
 A program that keeps anything else does not read it. Raise `FORMAT` where a name gets another
 meaning.
@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit._candidates_core import Rows
@@ -78,8 +79,13 @@ def _packed(value: Any, key: bytes) -> Any:
     match value:
         case None | bool() | int() | str() | bytes():
             return value
+        case np.ndarray() if _are_keys(value):
+            first, second = value >> 32, value & 0xFFFFFFFF
+            return ["keys", _packed(np.diff(first, prepend=0), key), _packed(second, key)]
         case np.ndarray():
-            return ["array", value.dtype.str, value.shape, value.reshape(-1).view(np.uint8).data]
+            narrow = np.ascontiguousarray(_narrowed(value)).reshape(-1)
+            numbers = narrow.dtype.str, value.shape, narrow.view(np.uint8).data
+            return ["array", *numbers, value.dtype.str]
         case Numbering():
             return ["numbering", value.sealed(key)]
         case PrivacyParams():
@@ -97,6 +103,24 @@ def _packed(value: Any, key: bytes) -> Any:
         case dict():
             return ["dict", list(value), list(value.values())]
     raise TypeError(f"{type(value).__name__} cannot be saved")
+
+
+def _are_keys(array: NDArray[Any]) -> bool:
+    """Whether these are two numbers in one each, ascending: most of them differ little."""
+    if array.dtype != np.int64 or array.ndim != 1 or not len(array):
+        return False
+    return array[0] >= 0 and array[-1] >= 1 << 32 and bool((array[1:] >= array[:-1]).all())
+
+
+def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in as few bytes as hold them; anything else as it is."""
+    if array.dtype.kind != "i" or not array.size:
+        return array
+    least, most = array.min(), array.max()
+    for kind in (np.int8, np.int16, np.int32):
+        if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
+            return array.astype(kind)
+    return array
 
 
 def _resume(part: CopyOnExtend, at: str, pages: Mapping[str, bytes], key: bytes) -> Iterator[str]:
@@ -118,10 +142,15 @@ def _unpacked(packed: Any, key: bytes) -> Any:
         return packed
     kind, *rest = packed
     match kind:
+        case "keys":
+            first, second = (_unpacked(each, key) for each in rest)
+            return (np.cumsum(first) << 32) | second
         case "array":
-            dtype, shape, data = rest
+            # Earlier versions kept all numbers as they are.
+            dtype, shape, data, *wide = rest
             # A copy: what is read from bytes could not be written to.
-            return np.frombuffer(data, dtype=np.dtype(dtype)).reshape(shape).copy()
+            array = np.frombuffer(data, dtype=np.dtype(dtype)).reshape(shape)
+            return array.astype(np.dtype(wide[0] if wide else dtype))
         case "numbering":
             return Numbering.of_sealed(rest[0], key)
         case "params":

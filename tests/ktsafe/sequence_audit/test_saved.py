@@ -171,3 +171,39 @@ def test_a_tie_that_is_gone_for_long_is_forgotten(monkeypatch):
     assert len(ages._ever) == 2
     ages.add(one, flags[:1])
     assert len(ages._ever) == 1
+
+
+POWERS = [2**bits for bits in (7, 8, 15, 31, 32, 52)]
+NEAR_LIMITS = [0, 1, -1, *(sign * n + more for n in POWERS for sign in (1, -1) for more in (-1, 0))]
+
+
+@given(
+    numbers=st.lists(st.sampled_from(NEAR_LIMITS), max_size=6),
+    is_ascending=st.booleans(),
+    width=st.sampled_from([1, 2]),
+)
+def test_numbers_are_read_back_as_they_were(numbers, is_ascending, width):
+    """Each of its own type, whatever its size, in a table or not, and such that it can be written.
+
+    Versions before kept them all as they are, and are read.
+    """
+    values = sorted(numbers) if is_ascending else numbers
+    whole = np.array(values, dtype=np.int64)
+    table = np.repeat(whole, width).reshape(-1, width) if width > 1 else whole
+    plain = ["array", table.dtype.str, table.shape, table.tobytes()]
+    for packed in (saved_state._packed(table, KEY), plain):
+        told = msgspec.msgpack.decode(msgspec.msgpack.encode(packed))
+        found = saved_state._unpacked(told, KEY)
+        assert found.dtype == table.dtype
+        assert found.shape == table.shape
+        assert (found == table).all()
+        assert found.flags.writeable
+
+
+def test_what_differs_little_takes_few_bytes():
+    """Keys of edges take 5 bytes each, small numbers one; flags and others stay as they are."""
+    low = np.repeat(np.arange(1000), 10)
+    keys = np.sort(low << 32 | np.random.default_rng(0).integers(0, 2**30, 10_000))
+    for array, n_bytes in ((keys, 50_000), (low % 100, 10_000), (low > 500, 10_000)):
+        page = msgspec.msgpack.encode(saved_state._packed(array, KEY))
+        assert n_bytes <= len(page) < n_bytes + 100
