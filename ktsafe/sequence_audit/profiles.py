@@ -123,7 +123,8 @@ class Profiler(CopyOnExtend):
         self._tuple = grown(self._tuple, n_numbers, -1)
         self._codes = grown(self._codes, n_numbers, -1)
         keys = edge_keys(vertices, edges)
-        keys.sort()
+        # Mostly in order already: vertices are numbered as they came, in the order of their ids.
+        keys.sort(kind="stable")
         if np.any(keys[1:] == keys[:-1]):
             raise InvalidGraph("An edge is given twice.")
         gained, lost = keys, self._edges
@@ -233,12 +234,13 @@ class Profiler(CopyOnExtend):
         occupied = np.flatnonzero(is_occupied)
         was_occupied = np.zeros(len(self._profiles), dtype=np.bool_)
         was_occupied[before[before >= 0]] = True
-        known = edge_ends(self._pairs)
-        known = known[is_occupied[known].all(axis=1)]
-        new = self._compared(occupied, ~was_occupied[occupied])
+        known = self._pairs
+        known = known[is_occupied[known >> 32] & is_occupied[known & 0xFFFFFFFF]]
+        first, second = self._compared(occupied, ~was_occupied[occupied]).T
         own = occupied[~was_occupied[occupied]]
-        both = np.concatenate((known, new, new[:, ::-1], np.column_stack((own, own))))
-        return np.sort((both[:, 0] << 32) | both[:, 1])
+        new = (first << 32) | second, (second << 32) | first, (own << 32) | own
+        # Mostly few, after many that ascend, which a stable sort sees.
+        return np.sort(np.concatenate((known, np.sort(np.concatenate(new)))), kind="stable")
 
     def _compared(
         self, occupied: NDArray[np.int64], is_new: NDArray[np.bool_]

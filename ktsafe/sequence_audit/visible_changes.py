@@ -70,11 +70,11 @@ def _labels(structure: Structure) -> tuple[NDArray[np.int64], NDArray[np.int64]]
         ends = edge_ends(keys[stays[keys >> 32] | stays[keys & 0xFFFFFFFF]])
         both = np.concatenate((ends, ends[:, ::-1]))
         both = both[stays[both[:, 0]]]
-        rows.append(np.column_stack((both[:, 0], 2 * tuples[both[:, 1]] + sign)))
-    vertex, value = np.concatenate(rows).T
-    order = np.lexsort((value, vertex))
-    vertex, value = vertex[order], np.ascontiguousarray(value[order])
-    changed, begin = np.unique(vertex, return_index=True)
+        rows.append((both[:, 0] << 32) | (2 * tuples[both[:, 1]] + sign))
+    ordered = np.sort(np.concatenate(rows))
+    vertex, value = ordered >> 32, ordered & 0xFFFFFFFF
+    begin = np.flatnonzero(np.diff(vertex, prepend=-1))
+    changed = vertex[begin]
     cuts = [*(8 * begin).tolist(), 8 * len(value)]
     raw = value.tobytes()
     numbers: dict[bytes, int] = {}
