@@ -76,8 +76,8 @@ class ReleaseView:
         is_end = np.zeros(1 + int(self.owners.max(initial=0)), dtype=np.bool_)
         ends = edge_ends(ties)
         is_end[ends[ends < len(is_end)]] = True
-        # The others are gone through once, by a byte each.
-        may_be = is_end[self.owners] & (self.owners >= 0)
+        # All are gone through by a byte for each end. Of nobody the keys are below 0.
+        may_be = is_end[self.owners]
         rows = np.flatnonzero(may_be[self.edges[:, 0]] & may_be[self.edges[:, 1]])
         return rows[_among(edge_keys(self.owners[self.edges[rows]]), ties)]
 

@@ -35,3 +35,13 @@ def test_nothing_is_dark_in_an_empty_release() -> None:
     assert found is not None
     assert not len(found)
     assert not len(of_dark_pairs(nobody, nothing, nothing))
+
+
+def test_pairs_of_many_classes_stay_apart() -> None:
+    """The number of a pair of the last ones needs more than 31 bits."""
+    last = 50_000
+    classes, edges = np.array([0, last, last, last - 1]), np.array([[1, 2], [0, 3]])
+    found = dark_pairs(classes, edges)
+    assert found is not None
+    assert found.tolist() == [[0, last], [last - 1, last]]
+    assert of_dark_pairs(classes, edges, np.array([[1, 2], [0, 1]])).tolist() == [False, True]
