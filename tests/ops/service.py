@@ -36,6 +36,8 @@ class RunningService:
         text = text.replace('level = "warning"', 'level = "info"')
         text = text.replace('kind = "files"\npaths', 'kind = "files"\nfollow = true\npaths', 1)
         assert "follow" in text
+        # Of a hundred that are drawn freely one is found out by chance, which raises an alert.
+        text = text.replace("[release]\n", "[release]\nseed = 2\n")
         text += "\n[statistics]\nepsilon_per_year = 5.0\n"
         self.site.config.write_text(text)
         self.feed = folder.parent / "feed/feed-0.jsonl"
