@@ -46,10 +46,10 @@ def publish_groups(context: StepContext, rows: list[int]) -> None:
     vertices = np.concatenate(groups)
     places = _add_places(context, seated.graph, vertices)
     ends = np.cumsum([len(group) for group in groups])
-    for group, own in zip(groups, np.split(places, ends[:-1]), strict=True):
+    for own in np.split(places, ends[:-1]):
         state.form_cohorts(own)
-        is_real = seated.origin[group] >= 0
-        state.assign_places(order[seated.origin[group[is_real]]], own[is_real])
+    origin = seated.origin[vertices]
+    state.assign_places(order[origin[origin >= 0]], places[origin >= 0])
 
 
 def _filling(context: StepContext, rows: list[int]) -> list[int]:

@@ -15,6 +15,7 @@ from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
 from ktsafe.sequence.aligned import AlignedSequence, aligned_sequence, orbits
+from ktsafe.sequence.memory.column_table import PairTable
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
@@ -87,6 +88,25 @@ def assert_safe_together(history: list[Released], params: PrivacyParams) -> None
         assert len(group) >= params.k
         assert len(group & ever) <= params.alpha * len(group)
         assert all(presence[name] == presence[other] for other in group)
+
+
+def test_ties_are_gone_through_as_often_however_many_groups_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each look at some people's ties is a pass over all of them."""
+    passes = []
+    found = PairTable.rows_around
+    monkeypatch.setattr(
+        PairTable, "rows_around", lambda *given: passes.append(given) or found(*given)
+    )
+    counted = []
+    for people in (40, 400):
+        passes.clear()
+        sequence = begun(World(people, 5 * people, 0))
+        counted.append((len(passes), len(sequence._state.places.members)))
+    (few, groups), (many, more_groups) = counted
+    assert more_groups > 4 * groups
+    assert few == many
 
 
 @settings(max_examples=8, deadline=None)
