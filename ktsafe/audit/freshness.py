@@ -392,9 +392,9 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView, dark: Numbers) 
 def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
     """Return the edges that the latest graph adds to those of a release, as positions in `ids`."""
     # Each id is looked for once, however many edges it has.
-    at = np.concatenate((_position(before.ids, now.ids)[before.edges], _position(dark, now.ids)))
-    if at.min(initial=0) < 0:
-        at = at[(at[:, 0] | at[:, 1]) >= 0]
+    kept = renumbered(_position(before.ids, now.ids), before.edges)
+    again = _position(dark, now.ids)
+    at = np.concatenate((kept, again[(again >= 0).all(axis=1)]))
     return at[of_dark_pairs(now.classes, now.edges, at)]
 
 

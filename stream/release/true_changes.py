@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.edges import edge_ends, edge_keys, renumbered
 from ktsafe.sequence import Changes
 from ktsafe.state.snapshot import FrozenArrays
 
@@ -82,9 +83,8 @@ def _ties(
 
 def _pairs(arrays: FrozenArrays, rows: NDArray[np.intp], lives: Numbers) -> Numbers:
     rows = rows[arrays.present[rows]]
-    ends = np.column_stack((lives[arrays.low[rows]], lives[arrays.high[rows]]))
-    ends = np.sort(ends[(ends >= 0).all(axis=1)], axis=1)
-    return ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+    ends = np.column_stack((arrays.low[rows], arrays.high[rows]))
+    return edge_ends(np.sort(edge_keys(renumbered(lives, ends))))
 
 
 def _without(ties: Numbers, others: Numbers) -> Numbers:
