@@ -17,6 +17,7 @@ from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State, state_from_pages, state_pages
+from ktsafe.sequence.memory.turns import share_of_turn
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.step import EXACT, Step, StepPolicy, make_release
 
@@ -174,6 +175,16 @@ class SequenceEngine:
             found[is_dark].append(PlannedPair((first, second), release))
         return tuple(sorted(found[0])), tuple(sorted(found[1]))
 
+    def is_bounded(self) -> bool:
+        """Whether nothing that is shown gets older than `SequenceOptions.max_age`.
+
+        What was planned while that was more may, once it was lowered.
+        """
+        current, max_age = self._state.current, self.options.max_age
+        ages = {current.number - current.planned[c] for c in self._state.edges.between}
+        least = share_of_turn(0.0, max_age)
+        return all(current.turns.is_last(age, (max_age - age) * least) for age in ages)
+
     def truth(self) -> tuple[AttributedGraph, NDArray[np.int64]]:
         """Return the true graph as of the last changes, and its keys, ascending; a whole scan."""
         return self._state.truth(self._schema)
@@ -227,8 +238,15 @@ class SequenceEngine:
         self._state.forget_texts(self._spec.configured, alive)
 
     @classmethod
-    def from_pages(cls, saved: Mapping[str, bytes]) -> Self:
+    def from_pages(cls, saved: Mapping[str, bytes], max_age: int | None = None) -> Self:
         """Return the sequence that was saved; it continues as the saved one would have.
+
+        Parameters
+        ----------
+        saved:
+            What `pages` yielded.
+        max_age:
+            The greatest age from now on (`SequenceOptions.max_age`); None: as before.
 
         Raises
         ------
@@ -245,7 +263,10 @@ class SequenceEngine:
             groups=fixed["schema"].get("groups", {}),
         )
         params = PrivacyParams.from_mapping(fixed["params"])
-        return cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
+        options = SequenceOptions.from_mapping(fixed["options"])
+        if max_age is not None:
+            options = dataclasses.replace(options, max_age=max_age)
+        return cls(state, schema, params, options)
 
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""

@@ -118,6 +118,7 @@ def apply(context: StepContext, changes: Changes) -> set[int]:
     Returns the cohorts that people left.
     """
     state = context.state
+    _note_changed(state, changes)
     _remove_ties(state, changes)
     left = depart(context, np.sort(_rows(state, changes.left)))
     # Here, whatever an erasure took out before: no inserted vertex gets a value that nobody has.
@@ -128,6 +129,12 @@ def apply(context: StepContext, changes: Changes) -> set[int]:
     state.join(changes.joined, *state.codes.of_all(changes.joined_values))
     _add_ties(state, changes)
     return left
+
+
+def _note_changed(state: State, changes: Changes) -> None:
+    """Note which share of the true ties begins or ends."""
+    n_ties = int((state.edges.is_true == TRUE).sum()) + len(state.hidden_ties.used())
+    state.current.turns.note_changed(len(changes.ties_added) + len(changes.ties_removed), n_ties)
 
 
 def _rows(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:

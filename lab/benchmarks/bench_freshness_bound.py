@@ -39,7 +39,7 @@ BAR = 0.17
 """Net guess over all releases that was asked for (decision 66)."""
 SHARES = (0.0, 0.3, 0.6, 1.0)
 TURN = 0.8
-"""Share of the greatest age in which all pairs are planned afresh (`renewal.EARLY`)."""
+"""Share of the greatest age in which all pairs are planned afresh (`memory.turns.EARLY`)."""
 
 
 class Turnover(NamedTuple):

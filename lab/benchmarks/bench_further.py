@@ -1,7 +1,7 @@
 """What one further release of a large graph costs in the service, stage by stage.
 
     python -m lab.benchmarks.bench_further [--vertices 100000] [--edges 1000000] [--small]
-        [--effort fast|balanced] [--share 0.0001] [--further 3] [--max-age 12] [--folder DIR]
+        [--effort fast|balanced] [--share 0.0001] [--further 3] [--max-age 48] [--folder DIR]
 
 The graph of `lab.benchmarks.bench_large` is imported, and the service publishes it in this process,
 then so many further releases, each after that share of the ties has changed. Prints for each
@@ -131,7 +131,7 @@ def main() -> int:
     parser.add_argument("--effort", choices=("fast", "balanced"), default="fast")
     parser.add_argument("--share", type=float, default=0.0001, help="of the ties that change")
     parser.add_argument("--further", type=int, default=3, help="releases after the first one")
-    parser.add_argument("--max-age", type=int, default=12, help="see [sequence] max_age")
+    parser.add_argument("--max-age", type=int, default=48, help="see [sequence] max_age")
     parser.add_argument("--folder", type=Path, help="keep everything here")
     parser.add_argument("--small", action="store_true", help="2,000 vertices, 20,000 edges")
     a = parser.parse_args()

@@ -1,10 +1,10 @@
 """Worth, freshness and safety of sequences that follow a feed, without the service around it.
 
-    python -m lab.benchmarks.bench_growing [--demo 2000] [--max-age 12] [--aim f1] [--seeds 3]
+    python -m lab.benchmarks.bench_growing [--demo 2000] [--max-age 48] [--aim f1] [--seeds 3]
         [--each]
         [--data FOLDER --name ldbc-snb-sf0.1 [--days 0] [--begin 0] [--end 0] [--without born]]
         [--data FOLDER --churn cora [--share 0.01] [--releases 50]]
-        [--set ties.next_edges.YOUNG=0,ties.renewal.EARLY=1]
+        [--set ties.next_edges.YOUNG=0,memory.turns.EARLY=1]
     python -m lab.benchmarks.bench_growing --ablate FOLDER [--feeds demo,cora]
         [--only raises,"groups move"]
 
@@ -80,7 +80,7 @@ def main() -> int:
     parser.add_argument("--churn", default="", help="data set of which ties change")
     parser.add_argument("--share", type=float, default=0.01, help="of ties changed per release")
     parser.add_argument("--releases", type=int, default=50, help="after the first one")
-    parser.add_argument("--max-age", type=int, default=12)
+    parser.add_argument("--max-age", type=int, default=48)
     parser.add_argument("--aim", default="balanced", choices=get_args(Aim))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--set", default="", help="constants to change: module.NAME=value,...")

@@ -1,6 +1,6 @@
 """Whether sequences follow their networks: each figure beside its bar.
 
-    python -m lab.trials.following DATA [--only demo,cora] [--seeds 3] [--set ties.renewal.EARLY=1]
+    python -m lab.trials.following DATA [--only demo,cora] [--seeds 3] [--set memory.turns.EARLY=1]
 
 A line for each run of `RUNS`, figure and bar of `BARS`: the value of each seed, and whether their
 mean keeps the bar. Most runs drive a sequence without the service, as

@@ -250,12 +250,16 @@ class LinkedReleases:
     def _lag(self) -> int | None:
         """Return after how many releases every pair of classes is planned afresh.
 
-        Nobody knows how old pairs were when a sequence of an older version was taken up, so the
-        bound holds only after as many releases more. Permanent groups keep what they show.
+        Nobody knows how old pairs were when a sequence of an older version was taken up, and while
+        the bound was greater they got older, so it holds only after as many releases more.
+        Permanent groups keep what they show.
         """
-        if self._kind is not SequenceEngine or not self._following.knows(self._options.max_age):
+        if self._kind is not SequenceEngine:
             return None
-        return self._options.max_age
+        assert self._engine is not None
+        max_age = self._options.max_age
+        is_known = self._following.knows(max_age) and self._engine.is_bounded()
+        return max_age if is_known else None
 
     def _planned(self, released: Released) -> list[Planned] | None:
         """Return how many releases ago what pairs of classes show, or showed last, was planned."""
@@ -273,7 +277,7 @@ class LinkedReleases:
         sequence = self._ledger.sequence()
         assert sequence is not None
         try:
-            engine = self._kind.from_pages(pages)
+            engine = self._kind.from_pages(pages, self._options.max_age)
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
         engine.forget_with(sequence.text_key())

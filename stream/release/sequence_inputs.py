@@ -6,11 +6,14 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.ledger import Ledger, SequenceRecord
+
+FREE: Final = "free"
+"""In what the mechanism freezes, the key of the options that may change."""
 
 
 def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
@@ -18,10 +21,11 @@ def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, An
 
     `frozen` is the mechanism's part: window and options. What a later version of the program added
     counts only where it is not at its default (`Mapped.to_fixed`): an upgrade ends no sequence.
+    Options that may change ("free") do not count.
     """
     inputs = {
         "params": params.to_fixed(),
-        "mechanism": dict(frozen),
+        "mechanism": {name: value for name, value in frozen.items() if name != FREE},
         "quasi_identifiers": list(schema.quasi_identifiers),
         "sensitive": schema.sensitive,
         "sensitive_values": sorted(schema.sensitive_values),
@@ -31,8 +35,20 @@ def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, An
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
+def _former_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
+    """Return what versions of which all options were frozen took for the digest."""
+    options = {**(frozen.get("options") or {}), **frozen.get(FREE, {})}
+    return inputs_digest(params, schema, {**frozen, "options": options})
+
+
 def ensure_sequence(
-    ledger: Ledger, digest: str, now_us: int, *, seed: int | None = None
+    ledger: Ledger,
+    params: PrivacyParams,
+    schema: Schema,
+    frozen: Mapping[str, Any],
+    now_us: int,
+    *,
+    seed: int | None = None,
 ) -> SequenceRecord:
     """Return the current sequence, started now if there is none.
 
@@ -43,13 +59,15 @@ def ensure_sequence(
     """
     sequence = ledger.sequence()
     if sequence is None:
-        sequence = new_sequence(digest, now_us, seed=seed)
+        sequence = new_sequence(inputs_digest(params, schema, frozen), now_us, seed=seed)
         ledger.start_sequence(sequence)
-    check_inputs(sequence, digest)
+    check_inputs(sequence, params, schema, frozen)
     return sequence
 
 
-def check_inputs(sequence: SequenceRecord, digest: str) -> None:
+def check_inputs(
+    sequence: SequenceRecord, params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]
+) -> None:
     """Refuse to go on with a sequence that began with other inputs.
 
     Raises
@@ -57,13 +75,16 @@ def check_inputs(sequence: SequenceRecord, digest: str) -> None:
     StateMismatch
         If parameters, options or schema are others.
     """
-    if sequence.inputs_digest != digest:
+    if sequence.inputs_digest not in {
+        inputs_digest(params, schema, frozen),
+        _former_digest(params, schema, frozen),
+    }:
         hint = (
-            "parameters, window, [sequence] options, schema, buckets and groups are fixed within a "
-            "sequence of releases, and the configuration differs from what this state began with, "
-            "or a version before 41a828f began it: none of today's can continue such a sequence. "
-            "Restore the configuration (or that version), or begin a new sequence with `ktsafe "
-            "rebase`: readers can then link the old sequence to the new one."
+            "parameters, window, [sequence] options but max_age, schema, buckets and groups are "
+            "fixed within a sequence of releases, and the configuration differs from what this "
+            "state began with, or a version before 41a828f began it: none of today's can continue "
+            "such a sequence. Restore the configuration (or that version), or begin a new sequence "
+            "with `ktsafe rebase`: readers can then link the old sequence to the new one."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
 

@@ -41,6 +41,7 @@ from ktsafe.stream.release.attacker import AttackSettings
 from ktsafe.stream.release.fresh import FreshReleases
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.mechanism import Mechanism
+from ktsafe.stream.release.sequence_inputs import FREE
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.loop import Clock, LoopSettings
@@ -185,8 +186,10 @@ def workers(settings: Settings) -> Workers:
 def frozen_inputs(settings: Settings) -> dict[str, Any]:
     """Return what, beside parameters and schema, must stay the same within a sequence."""
     window = settings.config.privacy.window
-    options = settings.sequence.to_fixed() if window == "all" else {}
-    return {"window": window, "options": options}
+    if window != "all":
+        return {"window": window, "options": {}}
+    options = settings.sequence
+    return {"window": window, "options": options.to_fixed(), FREE: options.to_free()}
 
 
 def source(settings: Settings) -> Source:

@@ -132,8 +132,8 @@ def run_service(
         # Step 1
         store = stack.enter_context(closing(ports.open_store()))
         # Step 2
-        digest = inputs_digest(build.params, settings.schema, build.frozen)
-        ensure_sequence(store.ledger, digest, clocks.wall_us(), seed=build.seed)
+        inputs = build.params, settings.schema, build.frozen
+        ensure_sequence(store.ledger, *inputs, clocks.wall_us(), seed=build.seed)
         if (erased := store.ledger.erased()) and store.ledger.pending_cut() is None:
             erase_again(store, erased)  # of a command that did not come to its end
         snapshotter = wiring.snapshotter()
@@ -163,7 +163,7 @@ def run_service(
             store,
             snapshotter,
             build=build,
-            inputs_digest=digest,
+            inputs_digest=inputs_digest(*inputs),
             erase_letters=ports.erase_letters,
             wall_us=clocks.wall_us,
         )

@@ -32,7 +32,7 @@ from ktsafe.stream.release.known_releases import (
     unjudgeable,
 )
 from ktsafe.stream.release.saved_auditor import is_saved
-from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest
+from ktsafe.stream.release.sequence_inputs import check_inputs
 
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings
@@ -77,8 +77,7 @@ def check_configured(
     if found.schema_digest != schema_digest(settings.schema):
         raise of_another_schema(parts.store)
     if found.sequence is not None:
-        digest = inputs_digest(settings.params, settings.schema, frozen)
-        check_inputs(found.sequence, digest)
+        check_inputs(found.sequence, settings.params, settings.schema, frozen)
 
 
 def check_sink(open_reader: OpenReader, found: Examined, parts: Parts) -> list[str]:

@@ -1,4 +1,4 @@
-"""The options of a sequence of releases; fixed for as long as it lasts."""
+"""The options of a sequence of releases; all but one are fixed for as long as it lasts."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ QiChange = Literal["hold", "rebirth"]
 
 FORMER: Final = MappingProxyType({"alpha_reserve": "0", "real_floor": None})
 """Options that are no more, each with its default. A sequence that had it goes on."""
+
+FREE: Final = MappingProxyType({"max_age": 12})
+"""Options that may change while a sequence lasts; each with the default that it had while it might
+not."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class SequenceOptions(Mapped):
         How hard the first release is searched; what it saves is saved for ever.
     max_age:
         Releases after which what a pair of classes shows goes dark, to be planned afresh, at the
-        latest. Until then ties that ended may still be shown.
+        latest. Until then ties that ended may still be shown. The more changes, the sooner: see
+        `ktsafe.sequence.memory.turns`. It may change from one release to the next.
     aim:
         What is sought among safe releases: see `ktsafe.AnonymizeOptions`.
     """
@@ -48,7 +53,7 @@ class SequenceOptions(Mapped):
     births: Births = "withhold"
     qi_change: QiChange = "hold"
     effort: Effort = "balanced"
-    max_age: int = dataclasses.field(default=12, metadata=LATER)
+    max_age: int = 48
     aim: Aim = dataclasses.field(default="balanced", metadata=LATER)
 
     def __post_init__(self) -> None:
@@ -69,7 +74,13 @@ class SequenceOptions(Mapped):
 
     def to_fixed(self) -> dict[str, Any]:
         """Return what a sequence fixes: see `Mapped.to_fixed`. Former options were at default."""
-        return {**super(SequenceOptions, self).to_fixed(), **FORMER}
+        fixed = {**super(SequenceOptions, self).to_fixed(), **FORMER}
+        return {name: value for name, value in fixed.items() if name not in FREE}
+
+    def to_free(self) -> dict[str, Any]:
+        """Return what may change, but for what is at the default of versions that fixed it."""
+        values = {name: getattr(self, name) for name in FREE}
+        return {name: value for name, value in values.items() if value != FREE[name]}
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:

@@ -27,6 +27,7 @@ from ktsafe.sequence.memory.column_table import (
     ColumnTable,
     Numbers,
 )
+from ktsafe.sequence.memory.sequence_options import FREE
 from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
     INSERTED,
@@ -40,13 +41,15 @@ from ktsafe.sequence.memory.sequence_tables import (
     ReleasedEdgeTable,
     Tie,
 )
+from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 META = "meta"
-VERSION = 7
-OLDER = (6, 5)
-"""In version 6 the kt-tree of waiting people was saved, too. In version 5 ties had no beginning,
-and no pair of classes the release in which it was planned."""
+VERSION = 8
+OLDER = (7, 6, 5)
+"""In version 7 a turn took .8 `max_age` releases, and was not saved. In version 6 the kt-tree of
+waiting people was saved, too. In version 5 ties had no beginning, and no pair of classes the
+release in which it was planned."""
 
 
 class SequenceCorrupted(KtsafeError):
@@ -112,14 +115,19 @@ class Current:
     planned:
         For two classes the release in which what they show, or showed last, was planned afresh.
         Remembered, as the tables are; forgotten once it is older than the sequence may show.
+    turns:
+        How far turns of planning pairs afresh have gone. Remembered, as the tables are.
     opened:
         Two classes between which somebody's ties were published in this release.
     """
 
-    def __init__(self, number: int, stale: dict[Tie, int], planned: dict[Tie, int]) -> None:
+    def __init__(
+        self, number: int, stale: dict[Tie, int], planned: dict[Tie, int], turns: Turns
+    ) -> None:
         self.number = number
         self.stale = stale
         self.planned = planned
+        self.turns = turns
         self.gained = NumberList()
         self.lost = NumberList()
         self.returned = NumberList()
@@ -128,7 +136,8 @@ class Current:
 
     def following(self) -> Current:
         """Return the next release, of which nothing is known yet."""
-        return Current(self.number + 1, dict(self.stale), dict(self.planned))
+        turns = self.turns.copy()
+        return Current(self.number + 1, dict(self.stale), dict(self.planned), turns)
 
     def note_shown(self, rows: Numbers, edges: Numbers) -> None:
         """Note edges that are released: their rows, and their places, shape (x, 2)."""
@@ -170,7 +179,7 @@ class State:
 
     def __init__(self, n_attributes: int) -> None:
         self.codes = Codes([], [[] for _ in range(n_attributes)])
-        self.current = Current(-1, {}, {})
+        self.current = Current(-1, {}, {}, Turns())
         self.places = PlaceTable()
         self.people = PersonTable()
         self.edges = ReleasedEdgeTable(self)
@@ -216,18 +225,24 @@ class State:
             "counts": self.counts,
             "stale": [[*classes, n] for classes, n in sorted(self.current.stale.items())],
             "planned": [[*classes, n] for classes, n in sorted(self.current.planned.items())],
+            "turns": self.current.turns.to_mapping(),
             "classes": self.codes.classes,
             "categories": self.codes.categories,
         }
 
-    def take(self, meta: dict[str, Any]) -> None:
-        """Take what `meta` returned, beside the tables."""
+    def take(self, meta: dict[str, Any], max_age: int) -> None:
+        """Take what `meta` returned, beside the tables, under that greatest age."""
         self.counts, self.n_cohorts = meta["counts"], meta["n_cohorts"]
         self.codes = Codes(meta["classes"], meta["categories"], self.codes.key)
         # Of older pages nobody knows; ages count from the release at which they are read.
         planned = meta.get("planned", [[*c, meta["release"]] for c in self.edges.between])
         stale = {(a, b): n for a, b, n in meta["stale"]}
-        self.current = Current(meta["release"], stale, {(a, b): n for a, b, n in planned})
+        turns = (
+            Turns.from_mapping(meta["turns"])
+            if "turns" in meta
+            else Turns.steady(meta["release"] + 1, max_age)
+        )
+        self.current = Current(meta["release"], stale, {(a, b): n for a, b, n in planned}, turns)
 
     def forget_texts(self, kept: Collection[str], alive: Numbers | None = None) -> None:
         """Keep only hashes of attribute texts that no place shows and nobody has.
@@ -388,7 +403,7 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
             table.load([pages[name] for name in names], are_older=are_older)
             if table.n != meta["rows"][table.name]:
                 raise ValueError
-        state.take(meta)
+        state.take(meta, meta["fixed"]["options"].get("max_age", FREE["max_age"]))
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise SequenceCorrupted(
             "The saved state of the sequence is damaged.",

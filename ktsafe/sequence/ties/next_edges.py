@@ -19,9 +19,9 @@ from ktsafe.exact.realization import realize
 from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.turns import TURN
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties.pairs import PairOfClasses
-from ktsafe.sequence.ties.renewal import turn
 
 GAIN = 2.0
 """What a tie gains, where an edge costs 1 at the aim of least cost."""
@@ -97,7 +97,7 @@ def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[P
     values = np.array(state.codes.classes, dtype=np.int64)
     values = values.reshape(len(state.codes.classes), -1)
     # In each release that share of a cell is dark, so the others show more.
-    wished = (1 + 1 / turn(context.spec.options.max_age)) * ties
+    wished = (1 + state.current.turns.since(1) / TURN) * ties
     cells = [
         _cells(of_pair, wished - base, wanted) for of_pair in cells_of(values, np.array(known))
     ]

@@ -34,9 +34,10 @@ STALE_MIN = 0.02
 
 def plan_ties(context: StepContext) -> None:
     """Choose what pairs of classes show, where enough changed; the others stay as they are."""
-    state, max_age = context.state, context.spec.options.max_age
+    state = context.state
     before = _shown(state)
-    renewed = to_renew(state, max_age)
+    state.current.turns.go_on(context.spec.options.max_age)
+    renewed = to_renew(state)
     clear(state, renewed)
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
     turns = sorted((due | state.current.opened).difference(renewed))
@@ -48,7 +49,7 @@ def plan_ties(context: StepContext) -> None:
     del pairs, padded  # Those of a first release hold all ties.
     effort = context.spec.options.effort if state.current.number == 0 else "fast"
     rewire_new_edges(context, effort)
-    _note_plans(state, before, max_age)
+    _note_plans(state, before)
 
 
 def clear(state: State, pairs: list[Tie]) -> None:
@@ -170,15 +171,16 @@ def rewire_new_edges(context: StepContext, effort: Effort) -> None:
     show(state, after[moved].astype(np.int64))
 
 
-def _note_plans(state: State, before: set[Tie], max_age: int) -> None:
+def _note_plans(state: State, before: set[Tie]) -> None:
     """Note which pairs show edges now and did not before, as a reader sees it.
 
     Of dark pairs it is forgotten once what they showed last is older than may be shown.
     """
-    number, planned = state.current.number, state.current.planned
+    number, planned, turns = state.current.number, state.current.planned, state.current.turns
     planned |= dict.fromkeys(_shown(state) - before, number)
-    for classes in [c for c, then in planned.items() if number - then > max_age]:
+    for classes in [c for c, then in planned.items() if turns.was_last(number - then)]:
         del planned[classes]
+    turns.forget(number - min(planned.values(), default=number))
 
 
 def _is_due(state: State, classes: Tie) -> bool:

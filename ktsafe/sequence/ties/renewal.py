@@ -1,8 +1,8 @@
 """Which pairs of classes go dark to be planned afresh: nothing shown gets older than promised.
 
 Oldest first, and so many that what is left can go in equal shares of the shown edges, release by
-release, so their number stays level. Of equally old pairs those go first of which most
-changed.
+release, so their number stays level. How large a share is, is told by `turns`. Of equally old pairs
+those go first of which most changed.
 """
 
 from __future__ import annotations
@@ -14,49 +14,34 @@ import numpy as np
 from ktsafe.exact.aims import cells_of
 from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
-
-EARLY = 0.8
-"""Share of the greatest age within which all pairs go in turn, so few are left for the end."""
+from ktsafe.sequence.memory.turns import TURN
 
 SPREAD = 0.05
 """Share of the edges of a cell that may go dark before others of equally old pairs do."""
 
 
-def turn(max_age: int) -> float:
-    """Return the number of releases in which every pair of classes goes dark once."""
-    return EARLY * max_age
-
-
-def to_renew(state: State, max_age: int) -> list[Tie]:
-    """Return the pairs of classes that go dark in this release because of their age.
-
-    Parameters
-    ----------
-    state:
-        The sequence.
-    max_age:
-        Releases after which what a pair shows is planned afresh at the latest.
-    """
+def to_renew(state: State) -> list[Tie]:
+    """Return the pairs of classes that go dark in this release because of their age."""
     shown = list(state.edges.between)
+    turns = state.current.turns
     age = {classes: state.current.number - state.current.planned[classes] for classes in shown}
     n_edges = {c: len(state.edges.between[c]) for c in shown}
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
-    span = turn(max_age)
     # What is dark now is shown again in the next release.
-    n_dark = sum(map(len, state.cleared_edges.between.values()))
-    share = (sum(n_edges.values()) + n_dark) / span
+    n_all = sum(n_edges.values()) + sum(map(len, state.cleared_edges.between.values()))
     # What goes later is the oldest pairs but for a share of each release that they have left.
     due = room = 0.0
     for classes in shown:
         due += n_edges[classes]
-        room = max(room, due - share * max(span - age[classes], 0.0))
+        room = max(room, due - n_all * max(1 - turns.since(age[classes]) / TURN, 0.0))
     renewed: list[Tie] = []
     waiting = 0
     for classes in _spread(state, shown, age, n_edges):
         # What is left of the room is for the older pairs that did not fit.
-        if age[classes] < max(waiting, max_age if room <= 0 else 0):
+        is_last = turns.is_last(age[classes])
+        if age[classes] < waiting or (room <= 0 and not is_last):
             break
-        if age[classes] >= max_age or n_edges[classes] <= room:
+        if is_last or n_edges[classes] <= room:
             renewed.append(classes)
             room -= n_edges[classes]
         else:

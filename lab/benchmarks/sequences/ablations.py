@@ -1,7 +1,7 @@
 """What is taken out of the mechanism of sequences, to see what it brings.
 
 A constant, a part, or an option at another value. Names of constants and parts are those of
-`ktsafe.sequence`, such as `ties.renewal.EARLY`; names without a dot are options of a sequence.
+`ktsafe.sequence`, such as `memory.turns.EARLY`; names without a dot are options of a sequence.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ def _nothing(*_: object) -> None:
 
 
 TIES: Final[dict[str, Changed]] = {
-    "turns within .8 of the greatest age": {"ties.renewal.EARLY": 1.0},
+    "turns within .8 of the greatest age": {"memory.turns.EARLY": 1.0},
+    "turns follow what changes": {"memory.turns.PACE": 0.0},
     "turns spread over cells": {"ties.renewal._spread": lambda _, shown, *__: iter(shown)},
     "stale pairs first": {"ties.renewal._staleness": lambda *_: 0.0},
     "bounds of totals": {"ties.next_edges.LEAST": 0.0, "ties.next_edges.MOST": 1e9},
-    "a tenth more edges": {"ties.next_edges.turn": lambda _: math.inf},
+    "as many edges more as are dark": {"ties.next_edges.TURN": math.inf},
     "young ties gain more": {"ties.next_edges.YOUNG": 0.0},
     "part of a gain is drawn": {"ties.next_edges.CHANCE": 0.0},
     "inserted edges always gain": {"ties.next_edges.GAIN_MIN": -9.0},

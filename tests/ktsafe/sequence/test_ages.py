@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from ktsafe.errors import InvalidParams
 from ktsafe.exact.aims import cells_of
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
-from ktsafe.sequence.memory.state import META
+from ktsafe.sequence.memory.state import META, State
+from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.step import apply
 from ktsafe.sequence.ties import renewal
@@ -102,26 +104,29 @@ def test_pairs_go_in_turn() -> None:
     assert first <= gone.keys()
 
 
+def pass_by(state: State, releases: int, pairs: Iterable[Tie]) -> None:
+    """Let so many releases pass at the least age of 12, since pairs were planned in the first."""
+    state.current.number = releases
+    state.current.planned = dict.fromkeys(pairs, 0)
+    state.current.turns = Turns.steady(releases, 12)
+
+
 def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """That of which the greatest share ended, where cells may lose as much as they like."""
     monkeypatch.setattr(renewal, "SPREAD", 1.0)
     state = World(60, 200, 1).begin()._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     rows = state.edges.between[classes]
-    for others in pairs_of(state):
-        state.current.planned[others] = 0
-    state.current.number = 9
+    pass_by(state, 9, pairs_of(state))
     state.edges.label(rows[state.edges.is_true[rows] == TRUE][:3], ENDED)
-    assert to_renew(state, 12)[0] == classes
+    assert to_renew(state)[0] == classes
 
 
 def test_dark_pairs_are_of_different_cells() -> None:
     """Of equally old pairs those go dark of which cells lose least: each cell shows some others."""
-    state = World(400, 2000, 3).begin()._state
-    state.current.number = 3
-    for classes in pairs_of(state):
-        state.current.planned[classes] = 0
-    dark = set(to_renew(state, 12))
+    state = World(400, 2000, 3).begin(max_age=12)._state
+    pass_by(state, 3, pairs_of(state))
+    dark = set(to_renew(state))
     shown = sorted(state.edges.between)
     is_dark = np.array([c in dark for c in shown])
     assert 0 < is_dark.sum() < len(shown) / 2
@@ -205,7 +210,7 @@ def without_ages(pages: dict[str, bytes]) -> dict[str, bytes]:
     """Return pages as version 5 wrote them: no beginnings, no ended ties, no plans."""
     old = dict(pages)
     meta: dict[str, Any] = json.loads(pages[META])
-    del meta["planned"]
+    del meta["planned"], meta["turns"]
     old[META] = json.dumps({**meta, "version": 5}, sort_keys=True).encode()
     for name, page in pages.items():
         for table, width in (("edges/", 4), ("held/", 4), ("former/", 3)):

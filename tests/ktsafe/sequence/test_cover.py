@@ -45,7 +45,7 @@ def test_changes_are_those_counted_one_by_one(seed: int, share: float) -> None:
     sequence = world.begin()
     sequence.advance(world.change(ties=10, joins=6), rng)
     state = sequence._state
-    state.current = Current(2, {}, {})
+    state.current = Current(2, {}, {}, state.current.turns)
     for classes in pairs_of(state):
         rows = np.array(sorted(state.edges.between[classes]), dtype=np.int64)
         some = rows[rng.random(len(rows)) < share]

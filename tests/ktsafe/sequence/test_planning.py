@@ -20,6 +20,7 @@ from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
 from ktsafe.sequence.memory.state import Current, State
+from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import next_edges
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
@@ -105,7 +106,7 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
             state.edges.label(state.edges.between[classes], FALSE)
     cost, ties = np.sum([cost_between(sequence, c) for c in pairs_of(state)], axis=0)
     assert cost > ties
-    state.current = Current(0, {}, state.current.planned)
+    state.current = Current(0, {}, state.current.planned, Turns())
     plan_ties(StepContext(state, sequence._spec, rng))
     costs = {c: cost_between(sequence, c) for c in pairs_of(state)}
     cost, ties = np.sum(list(costs.values()), axis=0)

@@ -15,10 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from ktsafe.graph import Schema
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence import SequenceOptions
+from ktsafe.state.errors import StateMismatch
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest, new_sequence
 
 OLDER = sorted((Path(__file__).parent / "older").glob("*.tar.xz"))
 ENDED = Path(__file__).parent / "ended" / "9a02dc2.tar.xz"
@@ -29,10 +32,12 @@ INTRODUCED = {
     "births": "withhold",
     "qi_change": "hold",
     "effort": "balanced",
-    "max_age": 12,
     "aim": "balanced",
 }
-"""Options of sequences, and the default that each came with: it stays so for ever."""
+"""Options that are fixed for a sequence, and the default that each came with: it stays for ever."""
+
+FREE = {"max_age": 12}
+"""Options that may change, each with its default while it was fixed."""
 
 FIRST = tuple(INTRODUCED)[:5]
 """Options of the first version; those that came later have `LATER` in their metadata."""
@@ -134,4 +139,23 @@ def test_options_that_came_later_end_no_sequence() -> None:
 
 def test_no_default_of_an_option_changes() -> None:
     """A sequence whose configuration does not name an option goes on with what it meant."""
-    assert SequenceOptions().to_mapping() == INTRODUCED
+    options = SequenceOptions().to_mapping()
+    assert {name: options[name] for name in options if name not in FREE} == INTRODUCED
+
+
+@pytest.mark.parametrize("begun_with", [12, 24])
+def test_a_sequence_that_fixed_what_may_change_goes_on(begun_with: int) -> None:
+    """With the value that it began with; from the default of that time on with every one."""
+    params, schema = PrivacyParams(), Schema(("a",), "s", frozenset({"x"}))
+    fixed = dict(INTRODUCED, max_age=begun_with)
+    options = {n: x for n, x in fixed.items() if n in FIRST or x != {**INTRODUCED, **FREE}[n]}
+    digest = inputs_digest(params, schema, {"window": "all", "options": {**options, **FORMER}})
+    sequence = new_sequence(digest, 0)
+    for max_age in (6, 12, 24, 48):
+        now = SequenceOptions(max_age=max_age)
+        frozen = {"window": "all", "options": now.to_fixed(), "free": now.to_free()}
+        if max_age == begun_with or begun_with == FREE["max_age"]:
+            check_inputs(sequence, params, schema, frozen)
+        else:
+            with pytest.raises(StateMismatch):
+                check_inputs(sequence, params, schema, frozen)
