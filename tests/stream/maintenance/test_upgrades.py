@@ -100,6 +100,27 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
     assert run_command(["audit", str(releases), "--map", str(tmp_path / "state/audit")]) == Exit.OK
 
 
+def test_the_greatest_age_may_change_in_the_midst_of_a_sequence(tmp_path: Path) -> None:
+    """Lower, it is promised again once nothing is older; the sequence goes on."""
+    config, releases = opened(OLDER[-1], tmp_path), tmp_path / "releases"
+    sequence_ids, lags = [], []
+    for i, max_age in enumerate((40, 3)):
+        text = config.read_text().partition("\n[sequence]")[0]
+        config.write_text(f"{text}\n[sequence]\nmax_age = {max_age}\n")
+        with (tmp_path / "feed.jsonl").open("a") as feed:
+            feed.write(further(12) if i else (tmp_path / "later.jsonl").read_text())
+        assert run_command(["state", "check", str(config)]) == Exit.OK
+        assert run_command(["run", str(config), "--drain"]) == Exit.OK
+    for path in sorted(releases.glob("*/manifest.json")):
+        manifest = json.loads(path.read_text())
+        sequence_ids.append(manifest["sequence_id"])
+        lags.append(manifest.get("lag"))
+    assert len(set(sequence_ids)) == 1
+    assert 40 in lags
+    assert lags[-1] == 3
+    assert run_command(["audit", str(releases), "--map", str(tmp_path / "state/audit")]) == Exit.OK
+
+
 def test_check_and_run_agree_on_another_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
