@@ -77,11 +77,13 @@ def _plan_padded(context: StepContext, pairs: list[PairOfClasses]) -> None:
 
     They get as many edges for a tie as people were given so far.
     """
+    if not pairs:
+        return
     state = context.state
     n_edges = sum(map(len, state.edges.between.values()))
     n_true = n_edges - sum(state.edges.n_inserted.values())
     n_ties = n_true + sum(map(len, state.hidden_ties.between.values()))
-    if not pairs or not n_ties:
+    if not n_ties:
         return
     share = min(n_edges / n_ties, 1.0)
     likely = [with_dummy_ties(pair, share, context.rng) for pair in pairs]
