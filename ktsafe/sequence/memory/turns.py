@@ -17,9 +17,9 @@ TURN: Final = 1_000_000
 EARLY = 0.8
 """Share of the greatest age within which all pairs go in turn, so few are left for the end."""
 
-PACE = 1.5
-"""The age that is aimed at, over the root of the share of ties that changes with a release. What is
-dark and what is old are least together at 1.8; news are worth a little more."""
+PACE = 1.2
+"""The age that is aimed at, times the root of the share of ties that changes with a release. What
+is dark and what is old are least together at 1.8; news are worth more than that."""
 
 LEAST = 12
 """The least age that is aimed at unless `max_age` is less: where more changes, too much would be
@@ -42,7 +42,7 @@ def share_of_turn(changed: float, max_age: int) -> int:
     Examples
     --------
     >>> [round(TURN / share_of_turn(changed, 48), 1) for changed in (0.02, 0.004, 0.0001)]
-    [9.6, 19.0, 38.4]
+    [9.6, 15.2, 38.4]
     """
     age = PACE / math.sqrt(changed) if changed > 0 else math.inf
     return math.ceil(TURN / (EARLY * min(max(age, LEAST), max_age)))
