@@ -17,9 +17,8 @@ QiChange = Literal["hold", "rebirth"]
 FORMER: Final = MappingProxyType({"alpha_reserve": "0", "real_floor": None})
 """Options that are no more, each with its default. A sequence that had it goes on."""
 
-FREE: Final = MappingProxyType({"max_age": 12})
-"""Options that may change while a sequence lasts; each with the default that it had while it might
-not."""
+FREE: Final = frozenset({"max_age"})
+"""Options that may change while a sequence lasts."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,9 +77,8 @@ class SequenceOptions(Mapped):
         return {name: value for name, value in fixed.items() if name not in FREE}
 
     def to_free(self) -> dict[str, Any]:
-        """Return what may change, but for what is at the default of versions that fixed it."""
-        values = {name: getattr(self, name) for name in FREE}
-        return {name: value for name, value in values.items() if value != FREE[name]}
+        """Return what may change while a sequence lasts."""
+        return {name: getattr(self, name) for name in FREE}
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:

@@ -27,7 +27,7 @@ from ktsafe.sequence.memory.column_table import (
     ColumnTable,
     Numbers,
 )
-from ktsafe.sequence.memory.sequence_options import FREE
+from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
     INSERTED,
@@ -403,7 +403,7 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
             table.load([pages[name] for name in names], are_older=are_older)
             if table.n != meta["rows"][table.name]:
                 raise ValueError
-        state.take(meta, meta["fixed"]["options"].get("max_age", FREE["max_age"]))
+        state.take(meta, SequenceOptions.from_mapping(meta["fixed"]["options"]).max_age)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise SequenceCorrupted(
             "The saved state of the sequence is damaged.",

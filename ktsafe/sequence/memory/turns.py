@@ -15,7 +15,7 @@ TURN: Final = 1_000_000
 """A turn, in the parts that are counted."""
 
 EARLY = 0.8
-"""Share of the greatest age within which all pairs go in turn, so few are left for the end."""
+"""Share of the greatest age within which all pairs go in turn."""
 
 PACE = 1.2
 """The age that is aimed at, times the root of the share of ties that changes with a release. What
@@ -110,15 +110,15 @@ class Turns:
         return self._passed[-1] - self._passed[-1 - n_releases]
 
     def is_last(self, n_releases: int, passing: int = 0) -> bool:
-        """Whether what was planned so many releases ago goes dark, be there room or not.
+        """Whether what was planned so many releases ago is as old as it may be.
 
         Now, or if so much more had passed.
         """
         return self.since(n_releases) + passing >= TURN / EARLY
 
     def was_last(self, n_releases: int) -> bool:
-        """Whether it had to before this release."""
-        return n_releases > 0 and self.since(n_releases) - self.since(1) >= TURN / EARLY
+        """Whether it was that with the release before this one."""
+        return self.since(n_releases) - self.since(1) >= TURN / EARLY
 
     def forget(self, n_releases: int) -> None:
         """Forget what had passed more than so many releases ago."""

@@ -29,7 +29,8 @@ def to_renew(state: State) -> list[Tie]:
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
     # What is dark now is shown again in the next release.
     n_all = sum(n_edges.values()) + sum(map(len, state.cleared_edges.between.values()))
-    # What goes later is the oldest pairs but for a share of each release that they have left.
+    # What goes later is the oldest pairs but for a share of each release that they have left. So
+    # there is room for all that waited for a turn.
     due = room = 0.0
     for classes in shown:
         due += n_edges[classes]
@@ -38,10 +39,9 @@ def to_renew(state: State) -> list[Tie]:
     waiting = 0
     for classes in _spread(state, shown, age, n_edges):
         # What is left of the room is for the older pairs that did not fit.
-        is_last = turns.is_last(age[classes])
-        if age[classes] < waiting or (room <= 0 and not is_last):
+        if age[classes] < waiting or room <= 0:
             break
-        if is_last or n_edges[classes] <= room:
+        if n_edges[classes] <= room:
             renewed.append(classes)
             room -= n_edges[classes]
         else:

@@ -108,7 +108,9 @@ def pass_by(state: State, releases: int, pairs: Iterable[Tie]) -> None:
     """Let so many releases pass at the least age of 12, since pairs were planned in the first."""
     state.current.number = releases
     state.current.planned = dict.fromkeys(pairs, 0)
-    state.current.turns = Turns.steady(releases, 12)
+    state.current.turns = Turns()
+    for _ in range(releases):
+        state.current.turns.go_on(12)
 
 
 def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +122,17 @@ def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyP
     pass_by(state, 9, pairs_of(state))
     state.edges.label(rows[state.edges.is_true[rows] == TRUE][:3], ENDED)
     assert to_renew(state)[0] == classes
+
+
+def test_what_waited_for_a_turn_goes_and_nothing_else() -> None:
+    """However long it waited beyond that, and however little of the room it takes."""
+    state = World(400, 2000, 3).begin(max_age=12)._state
+    pairs = sorted(state.edges.between)
+    for waited in (10, 11, 12, 14):
+        pass_by(state, waited, pairs)
+        young = pairs[len(pairs) // 3 :]
+        state.current.planned |= dict.fromkeys(young, waited)
+        assert set(to_renew(state)) == set(pairs).difference(young)
 
 
 def test_dark_pairs_are_of_different_cells() -> None:

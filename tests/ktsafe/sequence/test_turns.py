@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.sequence import SequenceEngine
+from ktsafe.sequence import Changes, SequenceEngine
 from ktsafe.sequence.memory import turns as module
 from ktsafe.sequence.memory.state import META
 from ktsafe.sequence.memory.turns import EARLY, KEPT, LEAST, PACE, TURN, Turns, share_of_turn
@@ -93,6 +93,18 @@ def test_little_is_dark_where_little_changes() -> None:
     assert np.mean(quiet[12:]) < 1.3 / (EARLY * 48)
     assert 0.7 / (EARLY * LEAST) < np.mean(busy[2:]) < 1.3 / (EARLY * LEAST)
     assert max(busy) < 2.5 / (EARLY * LEAST)
+
+
+def test_ties_that_begin_and_end_are_counted() -> None:
+    """Over the ties that there were, shown and hidden."""
+    world, rng = World(60, 200, 5), np.random.default_rng(0)
+    sequence = world.begin()
+    ties = np.array(sorted(world.ties))
+    sequence.advance(Changes(ties_removed=ties[:6], ties_added=np.zeros((0, 2), np.int64)), rng)
+    sequence.advance(Changes(ties_added=ties[:3]), rng)
+    found = json.loads(dict(sequence.pages())[META])["turns"]
+    assert found["changed"] == pytest.approx(KEPT * 6 / len(ties) + 3 / (len(ties) - 6))
+    assert found["weight"] == KEPT + 1
 
 
 def test_a_lesser_greatest_age_holds_once_it_can() -> None:

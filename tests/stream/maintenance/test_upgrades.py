@@ -103,7 +103,7 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
 def test_the_greatest_age_may_change_in_the_midst_of_a_sequence(tmp_path: Path) -> None:
     """Lower, it is promised again once nothing is older; the sequence goes on."""
     config, releases = opened(OLDER[-1], tmp_path), tmp_path / "releases"
-    sequence_ids, lags = [], []
+    sequence_ids, lags, ages = [], [], []
     for i, max_age in enumerate((40, 3)):
         text = config.read_text().partition("\n[sequence]")[0]
         config.write_text(f"{text}\n[sequence]\nmax_age = {max_age}\n")
@@ -115,9 +115,16 @@ def test_the_greatest_age_may_change_in_the_midst_of_a_sequence(tmp_path: Path) 
         manifest = json.loads(path.read_text())
         sequence_ids.append(manifest["sequence_id"])
         lags.append(manifest.get("lag"))
+        dark = {tuple(pair) for pair in manifest.get("dark", ())}
+        planned = manifest.get("planned") or [(0, 0, 0)]
+        ages.append(max(ago for *pair, ago in planned if tuple(pair) not in dark))
     assert len(set(sequence_ids)) == 1
-    assert 40 in lags
     assert lags[-1] == 3
+    lowered = len(lags) - lags[::-1].index(40)
+    assert lags[lowered] == "none"
+    assert all(lag == 3 for lag in lags[-6:])
+    assert max(ages[-6:]) < 3
+    assert max(ages[:lowered]) > 3
     assert run_command(["audit", str(releases), "--map", str(tmp_path / "state/audit")]) == Exit.OK
 
 
@@ -169,7 +176,8 @@ def test_a_sequence_that_fixed_what_may_change_goes_on(begun_with: int) -> None:
     """With the value that it began with; from the default of that time on with every one."""
     params, schema = PrivacyParams(), Schema(("a",), "s", frozenset({"x"}))
     fixed = dict(INTRODUCED, max_age=begun_with)
-    options = {n: x for n, x in fixed.items() if n in FIRST or x != {**INTRODUCED, **FREE}[n]}
+    defaults = {**INTRODUCED, **FREE}
+    options = {n: x for n, x in fixed.items() if n in FIRST or x != defaults[n]}
     digest = inputs_digest(params, schema, {"window": "all", "options": {**options, **FORMER}})
     sequence = new_sequence(digest, 0)
     for max_age in (6, 12, 24, 48):
