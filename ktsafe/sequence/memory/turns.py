@@ -109,6 +109,10 @@ class Turns:
         """Return what passed since so many releases ago, in parts of `TURN`."""
         return self._passed[-1] - self._passed[-1 - n_releases]
 
+    def share(self, n_releases: int) -> int:
+        """Return what passed with the release so many releases ago, in parts of `TURN`."""
+        return self.since(n_releases + 1) - self.since(n_releases)
+
     def is_last(self, n_releases: int, passing: int = 0) -> bool:
         """Whether what was planned so many releases ago is as old as it may be.
 
@@ -118,8 +122,8 @@ class Turns:
 
     def was_last(self, n_releases: int) -> bool:
         """Whether it was that with the release before this one."""
-        return self.since(n_releases) - self.since(1) >= TURN / EARLY
+        return self.since(n_releases) - self.share(0) >= TURN / EARLY
 
     def forget(self, n_releases: int) -> None:
-        """Forget what had passed more than so many releases ago."""
-        del self._passed[: -1 - n_releases]
+        """Forget what passed with releases more than so many releases ago."""
+        del self._passed[: -2 - n_releases]

@@ -96,14 +96,28 @@ def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[P
     wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)
     values = np.array(state.codes.classes, dtype=np.int64)
     values = values.reshape(len(state.codes.classes), -1)
-    # In each release that share of a cell is dark, so the others show more.
-    wished = (1 + state.current.turns.since(1) / TURN) * ties
+    wished = (1 + _more_than_ties(state) / TURN) * ties
     cells = [
         _cells(of_pair, wished - base, wanted) for of_pair in cells_of(values, np.array(known))
     ]
     n_candidates = [len(pair.hidden) if len(pair.shown) else pair.n_ties for pair in pairs]
     market = Market(programs, np.array(n_candidates), context.run, _rest(state, sum(n_candidates)))
     return priced(market, cells, wanted, context.spec.options.aim)
+
+
+def _more_than_ties(state: State) -> int:
+    """Return by what share of all ties there should be more edges, in parts of `TURN`.
+
+    That is what is dark, or what was when what is shown was planned, which is more once turns get
+    slower. If planned pairs alone had fewer edges for it, they would lack them for a whole turn.
+    """
+    current = state.current
+    n_edges = {classes: len(rows) for classes, rows in state.edges.between.items()}
+    then = sum(
+        n * current.turns.share(current.number - current.planned.get(classes, current.number))
+        for classes, n in n_edges.items()
+    )
+    return max(current.turns.share(0), then // max(sum(n_edges.values()), 1))
 
 
 def planned(pair: PairOfClasses, program: Pair, seed: int) -> Edges:
