@@ -71,7 +71,7 @@ class Turns:
     def steady(cls, releases: int, max_age: int) -> Self:
         """Return those of an older version, under which equally much passed with each release."""
         share = share_of_turn(0.0, max_age)
-        return cls([share * i for i in range(min(releases, max_age + 1) + 1)])
+        return cls([share * i for i in range(min(releases, max_age + 2) + 1)])
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
@@ -122,7 +122,7 @@ class Turns:
 
     def was_last(self, n_releases: int) -> bool:
         """Whether it was that with the release before this one."""
-        return self.since(n_releases) - self.share(0) >= TURN / EARLY
+        return self.is_last(n_releases, -self.share(0))
 
     def forget(self, n_releases: int) -> None:
         """Forget what passed with releases more than so many releases ago."""
