@@ -40,7 +40,8 @@ class Changes:
     joined_values, changed_values:
         For each of those keys the texts of all attributes, as in `AttributedGraph.categories`.
     ties_added, ties_removed:
-        int64 or int32, shape (m, 2): pairs of keys. Ties of a leaver need not be listed.
+        int64 or int32, shape (m, 2): pairs of keys. Ties of a leaver need not be listed;
+        only those that are count among what changes (`ktsafe.sequence.memory.turns`).
     """
 
     joined: NDArray[np.int64] = dataclasses.field(default_factory=_no_keys)

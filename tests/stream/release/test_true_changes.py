@@ -13,14 +13,11 @@ from tests.state.support import SCHEMA, changes
 
 
 def assert_equal(found, expected):
-    """Equal changes, in the same order."""
-    for name in ("joined", "left", "changed", "ties_added"):
+    """Equal changes, in the same order: how many ties there are decides how soon turns pass."""
+    for name in ("joined", "left", "changed", "ties_added", "ties_removed"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
     assert found.joined_values == list(expected.joined_values)
     assert found.changed_values == list(expected.changed_values)
-    left = set(expected.left.tolist())
-    kept = [tie for tie in expected.ties_removed.tolist() if not left & set(tie)]
-    assert [tie for tie in found.ties_removed.tolist() if not left & set(tie)] == kept
 
 
 @settings(max_examples=80, deadline=None)
