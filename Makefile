@@ -156,7 +156,7 @@ constraints: ## write the three files of constraints anew, with the newest versi
 	build/constraints/bin/$(PIN) --all-build-deps --extra dev --extra service \
 		--output-file build/constraints/all.txt pyproject.toml
 	build/constraints/bin/$(PIN) --constraint build/constraints/all.txt --all-build-deps \
-		--extra parquet --extra service --extra dask --extra sql \
+		--extra parquet --extra service --extra dask \
 		--output-file build/constraints/run.txt pyproject.toml
 	echo uv | build/constraints/bin/$(PIN) --output-file build/constraints/uv.txt -
 	{ sed -n '/^#/p' constraints.txt; sed '/^$$/d' build/constraints/all.txt; } > build/all.txt

@@ -1,8 +1,6 @@
 """Dated dumps of the whole network as a source: what changed between them becomes events."""
 
-from ktsafe.connectors.snapshots.asked import AskedDumps
 from ktsafe.connectors.snapshots.dumps import Dump, places
-from ktsafe.connectors.snapshots.queries import QueriedDatabase
 from ktsafe.connectors.snapshots.snapshot_source import SnapshotSource
 
-__all__ = ["AskedDumps", "Dump", "QueriedDatabase", "SnapshotSource", "places"]
+__all__ = ["Dump", "SnapshotSource", "places"]

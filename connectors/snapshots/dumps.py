@@ -27,10 +27,8 @@ from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.regular_files import digest_regular
 from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, told_lines
 
-VERTICES: Final = "vertices"
-EDGES: Final = "edges"
-REMOVED: Final = ".removed-"
-"""How names of dumps begin whose removal has begun."""
+_VERTICES: Final = "vertices"
+_EDGES: Final = "edges"
 SUFFIXES: Final = (".csv", ".csv.gz", ".parquet")
 ENDS: Final = ["source", "target"]
 _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
@@ -38,7 +36,6 @@ _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _READ: Final = "read dump"
-WRITE_AGAIN: Final = " Write the dump again."
 
 
 class TableReader(Protocol):
@@ -151,24 +148,12 @@ def place_of(folder: Path) -> DumpPlace:
         If its name is no date, or one of its files is not there.
     """
     name = folder.name.removeprefix(".")
-    return DumpPlace(name, _time_ms(name), _file(folder, VERTICES), _file(folder, EDGES))
-
-
-def name_of(time_ms: int) -> str:
-    """Return how the folder of a dump of this moment is named, a whole minute.
-
-    Examples
-    --------
-    >>> name_of(1_767_225_600_000), name_of(1_767_247_200_000)
-    ('2026-01-01', '2026-01-01T0600Z')
-    """
-    moment = _EPOCH + datetime.timedelta(milliseconds=time_ms)
-    return f"{moment:%Y-%m-%d}" if moment.time() == datetime.time() else f"{moment:%Y-%m-%dT%H%MZ}"
+    return DumpPlace(name, _time_ms(name), _file(folder, _VERTICES), _file(folder, _EDGES))
 
 
 def remove(folder: Path) -> None:
     """Remove a dump; one whose removal is interrupted is hidden, and no half-written one."""
-    hidden = folder.with_name(f"{REMOVED}{folder.name}")
+    hidden = folder.with_name(f".removed-{folder.name}")
     shutil.rmtree(hidden, ignore_errors=True)
     folder.rename(hidden)
     shutil.rmtree(hidden)
@@ -312,4 +297,4 @@ def check_follows(base: Dump | None, dump: Dump, loss_max: float) -> None:
 
 
 def _refused(place: DumpPlace, what: str) -> Misconfigured:
-    return Misconfigured(_READ, place.name, f"{what}.{WRITE_AGAIN}")
+    return Misconfigured(_READ, place.name, f"{what}. Write the dump again.")

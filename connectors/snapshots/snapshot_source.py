@@ -7,8 +7,6 @@
 An offset is a position in this series, which depends on the dumps alone. The identity of the source
 holds the end and the digest of every dump that was begun, so a new start needs two dumps only:
 the last one that was read whole, and the one after it.
-
-Dumps come from their owner, or from a database that is asked: `ktsafe.connectors.snapshots.asked`.
 """
 
 from __future__ import annotations
@@ -16,16 +14,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from ktsafe.connectors.base import Record, TopicPartition
-from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch
-from ktsafe.connectors.snapshots.asked import AskedDumps
+from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 from ktsafe.connectors.snapshots.difference import Difference
 from ktsafe.connectors.snapshots.dumps import (
-    WRITE_AGAIN,
     Dump,
     DumpPlace,
     TableReader,
@@ -67,8 +62,6 @@ class SnapshotSource:
         The columns of vertices to read; by default all but `id`.
     loss_max:
         A dump that lacks more of the people or ties of the one before, as a share, is refused.
-    asked:
-        Makes the dumps that nobody else does; those it has no more use for are removed.
     """
 
     def __init__(
@@ -79,9 +72,7 @@ class SnapshotSource:
         topic: str = "snapshots",
         attributes: Sequence[str] | None = None,
         loss_max: float = 0.5,
-        asked: AskedDumps | None = None,
     ) -> None:
-        self._asked = asked
         self._folder = folder
         self._tables = tables
         self._attributes = attributes
@@ -108,8 +99,6 @@ class SnapshotSource:
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Check that the dumps are those that the position belongs to, and go there."""
-        if self._asked is not None:
-            self._asked.open()
         for partition in sorted(set(positions) - {self._at}):
             hint = "the stored state has read it, and it is no folder of dumps of this name."
             raise SourceMismatch(_OPEN, f"{partition.topic}/{partition.partition}", hint)
@@ -135,8 +124,6 @@ class SnapshotSource:
             If the next dump is half-written, or its header is another one.
         SourceMismatch
             If a dump appeared out of order.
-        Unavailable
-            If a database has been away for too long.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -162,13 +149,13 @@ class SnapshotSource:
         self._paused = False
 
     def at_end(self, partition: TopicPartition) -> bool:
-        """Whether all events of all dumps that are there now, or are due, were returned."""
+        """Whether all events of all dumps that are there now were returned."""
         assert partition == self._at
-        return self._next == self._end and not self._is_followed()
+        return self._next == self._end and self._following() is None
 
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return how many events follow; None while a dump waits to be compared."""
-        return {self._at: None if self._is_followed() else self._end - self._next}
+        return {self._at: None if self._following() is not None else self._end - self._next}
 
     def ends(self) -> dict[TopicPartition, int]:
         """Return the number of events of all dumps, which reads those that were not read yet."""
@@ -186,11 +173,7 @@ class SnapshotSource:
         return {self._at: other._end}
 
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Remove the dumps that were made here, and that no start needs any more."""
-        whole = [known.name for known in self._known if known.end <= positions.get(self._at, 0)]
-        if self._asked is not None and whole:
-            with suppress(OSError):  # They are removed the next time.
-                self._asked.forget(whole[-1])
+        """Do nothing: dumps keep no offsets."""
 
     def close(self) -> None:
         """Forget the dumps in memory. What was read of the identity stays."""
@@ -203,7 +186,7 @@ class SnapshotSource:
 
     def _take(self, count: int) -> Iterator[Record]:
         while self._next == self._end:
-            if not (self._advance() or self._ask()):
+            if not self._advance():
                 return
         assert self._events is not None
         assert self._dump is not None
@@ -219,11 +202,6 @@ class SnapshotSource:
     def _last(self) -> str:
         """The name of the last dump that was begun."""
         return max((known.name for known in self._known), default="")
-
-    def _is_followed(self) -> bool:
-        """Whether a dump follows the current one, or is to be asked for."""
-        is_due = self._asked is not None and self._asked.due(self._last) is not None
-        return is_due or self._following() is not None
 
     def _following(self) -> DumpPlace | None:
         """Return the dump after the current one, if it is there.
@@ -250,35 +228,16 @@ class SnapshotSource:
         return found
 
     def _advance(self) -> bool:
-        """Go on to the next dump, if there is one."""
+        """Go on to the next dump, if there is one; its events begin where the last ones end."""
         place = self._following()
-        return place is not None and self._begin(self._read(place))
-
-    def _ask(self) -> bool:
-        """Go on to what a database holds at a slot that has come, if it has answered."""
-        hidden = None if self._asked is None else self._asked.answered(self._last)
-        if hidden is None:
+        if place is None:
             return False
-        assert self._asked is not None
-        try:
-            dump = read_dump(place_of(hidden), self._tables, self._attributes)
-            check_follows(self._dump, dump, self._loss_max)
-        except Misconfigured as error:
-            hint = (
-                f"{error.hint.removesuffix(WRITE_AGAIN)} Correct the query or the data: nothing of "
-                f"this answer was used. It lies in {hidden}."
-            )
-            raise Misconfigured("ask database", error.subject, hint) from None
-        place = place_of(self._asked.keep(hidden))
-        return self._begin(dataclasses.replace(dump, place=place))
-
-    def _begin(self, dump: Dump) -> bool:
-        """Compare a dump with the one before it; its events begin where the last ones end."""
+        dump = self._read(place)
         check_follows(self._dump, dump, self._loss_max)
         events = Difference(self._dump, dump)
         self._start = self._next = self._end
         self._dump, self._events = dump, events
-        known = _Known(dump.place.name, self._end, dump.digest)
+        known = _Known(place.name, self._end, dump.digest)
         stored = next((one for one in self._known if one.name == known.name), None)
         if stored is None:
             self._known.append(known)

@@ -28,7 +28,6 @@ from ktsafe.stream.config.section import Positive, Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Format
-from ktsafe.stream.slots import Slots
 
 GROUPS: Final = {
     "source": "ktsafe.sources",
@@ -49,13 +48,10 @@ class Site:
         The folder that relative paths start from.
     kafka:
         The cluster of the `[kafka]` table, if there is one.
-    slots:
-        When releases are due; None where a table is made without a service.
     """
 
     base: Path
     kafka: KafkaSettings | None = None
-    slots: Slots | None = None
 
     def path(self, text: str) -> Path:
         """Return a configured path.
@@ -121,19 +117,6 @@ class SourceTable(ConnectorTable, frozen=True):
     def missing(self, site: Site) -> list[str]:
         """Return what is named and is not there yet, for people."""
         return []
-
-    def check_slots(self, slots: Slots, *, by_wall_clock: bool) -> None:
-        """Refuse slots that it cannot serve.
-
-        Raises
-        ------
-        ValueError
-            With the key of the table and what would be right.
-        """
-
-    def private_folder(self, site: Site) -> Path | None:
-        """Return the folder that it writes, which nobody else may read."""
-        return None
 
     def is_read_once(self, site: Site) -> bool:
         """Whether what was read is gone, so no other process can go on with it."""

@@ -9,7 +9,7 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -24,13 +24,8 @@ from ktsafe.stream.config.connector_kinds import (
     Site,
     SourceTable,
 )
-from ktsafe.stream.config.section import Name, Section
-from ktsafe.stream.slots import Slots
+from ktsafe.stream.config.section import Name
 
-if TYPE_CHECKING:
-    from ktsafe.connectors.snapshots import QueriedDatabase
-
-_MINUTE_US: Final = 60_000_000
 LETTER_FIELDS: Final = frozenset(
     {"topic", "partition", "offset", "exception.class.name", "exception.message"}
 )
@@ -93,34 +88,17 @@ class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
         return KafkaSource(site.cluster, self.topic)
 
 
-class DatabaseTable(Section, frozen=True, kw_only=True):
-    """`[source.database]`: where the SQLAlchemy URL of a database is, and two queries."""
-
-    vertices: str
-    edges: str
-    url_file: str | None = None
-    url_env: str | None = None
-
-    def database(self, site: Site) -> QueriedDatabase:
-        """Return the database, not connected to."""
-        from ktsafe.connectors.snapshots import QueriedDatabase
-
-        file = None if self.url_file is None else str(site.path(self.url_file))
-        return QueriedDatabase(file, self.url_env, self.vertices, self.edges)
-
-
 class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshots"):
     """`[source] kind = "snapshots"`: a folder of dated dumps of the whole network.
 
     `attributes` are the columns to read, by default all; `loss_max` is the share of the people or
-    ties of a dump that may be gone in the next one. With `database` the source makes the dumps.
+    ties of a dump that may be gone in the next one.
     """
 
     folder: str
     topic: Name = "snapshots"
     attributes: list[str] | None = None
     loss_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
-    database: DatabaseTable | None = None
 
     def __post_init__(self) -> None:
         """Refuse to unwrap events that the program makes itself."""
@@ -138,49 +116,21 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
 
     def source(self, site: Site, *, record_bytes_max: int) -> Source:
         """Return a source that compares each dump with the one before."""
-        from ktsafe.connectors.snapshots import AskedDumps, SnapshotSource
+        from ktsafe.connectors.snapshots import SnapshotSource
         from ktsafe.stream.files.tables import OwnTables
 
-        folder, slots, asked = site.path(self.folder), site.slots, None
-        if self.database is not None:
-            assert slots is not None
-            database = self.database.database(site)
-            asked = AskedDumps(folder, database, lambda now_us: slots.before(now_us + 1))
         return SnapshotSource(
-            folder,
+            site.path(self.folder),
             OwnTables(),
             topic=self.topic,
             attributes=self.attributes,
             loss_max=self.loss_max,
-            asked=asked,
         )
 
     def missing(self, site: Site) -> list[str]:
-        """Return the folder, if it is not there; check what a database is asked with.
-
-        Raises
-        ------
-        Misconfigured
-            If the URL cannot be read, or its driver is not installed.
-        """
-        if self.database is not None:
-            self.database.database(site).engine()
-            return []
+        """Return the folder, if it is not there."""
         folder = site.path(self.folder)
         return [] if folder.is_dir() else [str(folder)]
-
-    def check_slots(self, slots: Slots, *, by_wall_clock: bool) -> None:
-        """Refuse to ask when a release is not due, or for slots that cannot name a dump."""
-        if self.database is None:
-            return
-        if by_wall_clock:
-            raise ValueError('source.database needs release.clock = "event"')
-        if slots.at_or_after(1) % _MINUTE_US:
-            raise ValueError("source.database needs whole minutes in release.every")
-
-    def private_folder(self, site: Site) -> Path | None:
-        """Return the folder, if dumps are written there."""
-        return None if self.database is None else site.path(self.folder)
 
 
 class FilesSinkTable(SinkTable, frozen=True, tag="files"):

@@ -277,13 +277,9 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         slots = parse_slots(config.release.every)
     except ValueError as error:
         raise ConfigError(f"{name}: release.every {error}.") from error
-    try:
-        config.source.check_slots(slots, by_wall_clock=config.release.clock == "wall")
-    except ValueError as error:
-        raise ConfigError(f"{name}: {error}.") from error
     return Settings(
         config=config,
-        site=Site(base.resolve(), config.kafka, slots),
+        site=Site(base.resolve(), config.kafka),
         schema=schema,
         params=params,
         sequence=sequence,
@@ -356,8 +352,6 @@ def _check_private(config: Config, site: Site, name: str) -> None:
     if public is None:
         return
     private = {"state.folder": site.path(config.state.folder)}
-    if (dumps := config.source.private_folder(site)) is not None:
-        private["source.folder"] = dumps
     if (letters := config.dead_letters.private_file(site)) is not None:
         private["dead_letters.path"] = letters
     for key, path in private.items():
