@@ -1,0 +1,9 @@
+"""Networks as they come in: files, tables and graphs in memory, understood or refused.
+
+One rule holds for all: a reader says what it understood (`Network`); all else is refused by name,
+or told as ignored. Texts of ids and values are made by one function (`ktsafe.inputs.spelling`).
+"""
+
+from ktsafe.inputs.network import Network
+
+__all__ = ["Network"]

@@ -1,0 +1,191 @@
+"""The text of an id and of a value: one spelling, whatever it came in as.
+
+| given | text |
+|---|---|
+| `" ill "`, `'"ill"'` | `ill` |
+| `1`, `1.0`, `Decimal("1.0")`, `"1.0"` | `1` |
+| `True`, `"True"`, `"TRUE"` | `true` |
+| None, NaN, `NaT`, `""`, `" "` | None: it is missing |
+
+Values that differ in more than that are different values. `likeness` tells which of them may be
+meant as one; nothing is ever merged by it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import re
+import uuid
+from collections.abc import Hashable, Iterable
+from typing import Any, Final
+
+from ktsafe.errors import InvalidGraph
+
+EXACT_MAX: Final = 2**53
+"""The greatest whole number up to which a float is one number and not its neighbour."""
+_WHOLE: Final = re.compile(r"([+-]?)(0|[1-9]\d*)\.0+")
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_QUOTES: Final = ('"', "'")
+_BOOLEANS: Final = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
+"""As pandas, R and spreadsheets write them; other languages write small letters."""
+_BOOLEAN_WORDS: Final = {
+    **dict.fromkeys(("true", "t", "yes", "y"), "1"),
+    **dict.fromkeys(("false", "f", "no", "n"), "0"),
+}
+"""What readers of tables take for a boolean, and what number it becomes where one is missing."""
+
+
+def value_text(value: object) -> str | None:
+    """Return the text of an attribute's value; None where it is missing.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is of no type that has one text, such as a list; the value is not repeated.
+
+    Examples
+    --------
+    >>> [value_text(value) for value in (30, 30.0, "30.0", " ill", True, float("nan"))]
+    ['30', '30', '30', 'ill', 'true', None]
+    """
+    return _text(value, is_id=False)
+
+
+def id_text(value: object) -> str | None:
+    """Return the text of an id; None where it is missing.
+
+    Raises
+    ------
+    InvalidGraph
+        If it has no one text: infinity, or a float above 2**53, whose last digits are lost.
+
+    Examples
+    --------
+    >>> id_text(747.0), id_text("007"), id_text((0, 1))
+    ('747', '007', '(0, 1)')
+    """
+    return _text(value, is_id=True)
+
+
+def verbatim(text: str) -> str | None:
+    """Return the text of a code that is no number, such as `1.0`: blanks at its ends are cut."""
+    return text.strip() or None
+
+
+def likeness(text: str) -> str:
+    """Return what two spellings of one value have in common.
+
+    Case, blanks, quotes, the way in which a number is written, and the word for a boolean are
+    taken away. Letters are never changed, so two words are alike only if they are one.
+
+    Examples
+    --------
+    >>> likeness("1.0") == likeness("1") == likeness("TRUE"), likeness("ILL") == likeness("'ill '")
+    (True, True)
+    >>> likeness("ill") == likeness("well")
+    False
+    """
+    bare = "".join(text.split()).replace('"', "").replace("'", "").casefold()
+    bare = _BOOLEAN_WORDS.get(bare, bare)
+    if not _NUMBER.fullmatch(bare):
+        return bare
+    number = decimal.Decimal(bare)
+    return str(number.normalize()) if number else "0"
+
+
+def spelt_twice(given: Iterable[Hashable], texts: Iterable[str | None]) -> set[str]:
+    """Return the texts that several different values became.
+
+    Blanks at the ends of a text belong to the file that it stood in, so they make no difference.
+
+    Examples
+    --------
+    >>> spelt_twice(["747", "747.0", " 5", "5"], ["747", "747", "5", "5"])
+    {'747'}
+    """
+    first: dict[str, Hashable] = {}
+    twice: set[str] = set()
+    for value, text in zip(given, texts, strict=True):
+        if text is None:
+            continue
+        bare = (str, value.strip()) if isinstance(value, str) else (type(value), value)
+        if first.setdefault(text, bare) != bare:
+            twice.add(text)
+    return twice
+
+
+def _text(value: object, *, is_id: bool) -> str | None:
+    if isinstance(value, str):
+        return _plain(value, is_id=is_id)
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "shape", None) == ():
+        value = item()
+    if _is_missing(value):
+        return None
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(int(value))
+        case float():
+            return _of_float(value, is_id=is_id)
+        case decimal.Decimal():
+            return _of_decimal(value)
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case str():
+            return _plain(value, is_id=is_id)
+        case uuid.UUID():
+            return str(value)
+        case tuple() if is_id:
+            return str(value)
+    what = "An id" if is_id else "A value"
+    msg = f"{what} is of the type {type(value).__name__}, which has no one text."
+    raise InvalidGraph(
+        msg, hint="Give texts, numbers, booleans or dates; None where it is missing."
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or what a library has for one that is missing."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | decimal.Decimal) and math.isnan(value)
+
+
+def _plain(value: str, *, is_id: bool) -> str | None:
+    text = value.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES:
+        text = text[1:-1].strip()
+    if found := _WHOLE.fullmatch(text):
+        sign, digits = found.groups()
+        if int(digits) > EXACT_MAX:
+            if is_id:
+                _refuse_lost_digits()
+            return text
+        return digits if digits == "0" or sign != "-" else f"-{digits}"
+    return _BOOLEANS.get(text, text) or None
+
+
+def _of_float(value: float, *, is_id: bool) -> str:
+    if math.isinf(value):
+        raise InvalidGraph("Infinity is neither an id nor a value.", hint="Give None there.")
+    if value.is_integer() and abs(value) <= EXACT_MAX:
+        return str(int(value))
+    if is_id and value.is_integer():
+        _refuse_lost_digits()
+    return repr(float(value))
+
+
+def _of_decimal(value: decimal.Decimal) -> str:
+    if value.is_infinite():
+        raise InvalidGraph("Infinity is neither an id nor a value.", hint="Give None there.")
+    return str(int(value)) if value == value.to_integral_value() else f"{value.normalize():f}"
+
+
+def _refuse_lost_digits() -> None:
+    msg = "An id is a fraction above 2**53, where several whole numbers are one."
+    hint = "Write ids as whole numbers or texts: a column with a gap is often read as fractions."
+    raise InvalidGraph(msg, hint=hint)
