@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.columns import Columns
-from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.protection.input_faults import fault
@@ -21,7 +19,10 @@ from ktsafe.protection.input_faults import fault
 NONE = "none"
 """The sensitive attribute where there is none: nobody has it, and it is not written."""
 
-Written = Callable[[AttributedGraph, Columns], Any]
+WEIGHT = "weight"
+"""What cells of a matrix say beyond that there is an edge."""
+
+Written = Callable[[AttributedGraph], Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,19 +42,15 @@ class Given:
     faults:
         What is wrong with ids and ends of edges; edges without an end are left out.
     of_edges:
-        For each attribute of edges a value for each of `edges`. Of an edge that is given several
-        times it is the sum of numbers, or the first text.
-    times:
-        int64, shape (m,): how many times each edge is given.
+        Names of the attributes of edges.
     written:
-        Returns a released graph in the same kind, with columns beside its attributes.
+        Returns a released graph in the same kind.
     """
 
     ids: list[Hashable]
     columns: dict[str, list[object]]
     edges: NDArray[np.int64]
-    of_edges: dict[str, list[Any]]
-    times: NDArray[np.int64]
+    of_edges: Collection[str]
     written: Written
     edges_repeated: int = 0
     loops: int = 0
@@ -95,22 +92,13 @@ def _networkx(graph: Any) -> Given:
     names = _names([data for _, data in graph.nodes(data=True)])
     columns = {name: [graph.nodes[node].get(name) for node in ids] for name in names}
     edges = [(position[u], position[v]) for u, v in graph.edges()]
-    every = [data for _, _, data in graph.edges(data=True)]
-    of_edges = {name: [data.get(name) for data in every] for name in _names(every)}
+    of_edges = _names([data for _, _, data in graph.edges(data=True)])
 
-    def written(released: AttributedGraph, beside: Columns) -> Any:
+    def written(released: AttributedGraph) -> Any:
         made = released.to_networkx()
         if _nothing_is_sensitive(released):
             for _, data in made.nodes(data=True):
                 del data[NONE]
-        for name, column in beside.of_vertices.items():
-            for v, value in enumerate(column):
-                if value is not None:
-                    made.nodes[v][name] = value
-        for name, column in beside.of_edges.items():
-            for (u, v), value in zip(released.edges.tolist(), column, strict=True):
-                if value is not None:
-                    made.edges[u, v][name] = value
         return made
 
     return _given(ids, columns, _pairs(edges), of_edges, written)
@@ -127,17 +115,12 @@ def _igraph(graph: Any) -> Given:
     if "name" in columns:
         ids = columns.pop("name")
 
-    def written(released: AttributedGraph, beside: Columns) -> Any:
-        return type(graph)(
-            released.n_vertices,
-            released.edges.tolist(),
-            vertex_attrs={**_texts(released), **beside.of_vertices},
-            edge_attrs=dict(beside.of_edges),
-        )
+    def written(released: AttributedGraph) -> Any:
+        vertices = _texts(released)
+        return type(graph)(released.n_vertices, released.edges.tolist(), vertex_attrs=vertices)
 
     edges = _pairs(graph.get_edgelist())
-    of_edges = {name: list(graph.es[name]) for name in graph.es.attributes()}
-    return _given(ids, columns, edges, of_edges, written)
+    return _given(ids, columns, edges, graph.es.attributes(), written)
 
 
 def _sparse(matrix: Any, vertices: Any) -> Given:
@@ -155,18 +138,14 @@ def _sparse(matrix: Any, vertices: Any) -> Given:
         hint="Ties in either direction: matrix + matrix.T; in both: matrix.minimum(matrix.T).",
     )
     once = row <= column
-    data = cells.data[there]
-    weighted = {WEIGHT: data[once].tolist()} if np.any(data != 1) else {}
+    weighted = [WEIGHT] if np.any(cells.data[there] != 1) else []
 
-    def written(released: AttributedGraph, beside: Columns) -> Any:
+    def written(released: AttributedGraph) -> Any:
         low, high = released.edges.T
-        ones = np.array(beside.of_edges.get(WEIGHT, np.ones(len(low))), dtype=matrix.dtype)
         ends = np.concatenate((low, high)), np.concatenate((high, low))
-        cells = np.concatenate((ones, ones)), ends
+        cells = np.ones(2 * len(low), dtype=matrix.dtype), ends
         made = kind(cells, shape=(released.n_vertices, released.n_vertices))
-        return made.asformat(matrix.format), _table(
-            vertices, {**_texts(released), **beside.of_vertices}
-        )
+        return made.asformat(matrix.format), _table(vertices, _texts(released))
 
     kind = type(cells)
     ids = columns.pop("id", None) or list(range(n))
@@ -185,40 +164,33 @@ def _tables(edges: Any, vertices: Any) -> Given:
     pairs = _pairs(
         [
             (position.get(u, -1), position.get(v, -1))
-            for u, v in zip(ends.pop("source"), ends.pop("target"), strict=True)
+            for u, v in zip(ends["source"], ends["target"], strict=True)
         ]
     )
     lost = np.flatnonzero((pairs < 0).any(axis=1)).tolist()
     faults = [fault("An edge ends at a vertex that is not among the vertices.", lost)][: len(lost)]
-    there = np.delete(np.arange(len(pairs)), lost)
-    of_edges = {name: [column[i] for i in there.tolist()] for name, column in ends.items()}
+    of_edges = ends.keys() - {"source", "target"}
 
-    def written(released: AttributedGraph, beside: Columns) -> Any:
+    def written(released: AttributedGraph) -> Any:
         low, high = released.edges.T.tolist() if released.n_edges else ([], [])
-        ids = {"id": list(range(released.n_vertices))}
-        named: dict[str, list[Any]] = {**ids, **_texts(released), **beside.of_vertices}
-        joined = {"source": low, "target": high, **beside.of_edges}
-        return _table(edges, joined), _table(vertices, named)
+        named = {"id": list(range(released.n_vertices)), **_texts(released)}
+        return _table(edges, {"source": low, "target": high}), _table(vertices, named)
 
-    return _given(ids, columns, pairs[there], of_edges, written, faults)
+    return _given(ids, columns, np.delete(pairs, lost, axis=0), of_edges, written, faults)
 
 
 def extra_faults(
-    given_: Given,
-    published: Collection[str],
-    ignore: Collection[str],
-    insensitive: Collection[str] = (),
-    edge_columns: Collection[str] = (),
+    given_: Given, published: Collection[str], ignore: Collection[str]
 ) -> list[InvalidGraph]:
-    """Return what would be dropped in silence, and what is named and does not occur."""
-    known = given_.columns.keys() | given_.of_edges.keys()
+    """Return what would be dropped in silence, and what is to be ignored and does not occur."""
+    known = {*given_.columns, *given_.of_edges}
     nobodys = "".join(f"No vertex has {name!r}. " for name in sorted(set(published) - known))
     found = []
-    for whose, names, shown in (
-        ("Vertices", given_.columns.keys(), {*published, *insensitive}),
-        ("Edges", given_.of_edges.keys(), {*edge_columns}),
+    for whose, names in (
+        ("Vertices", set(given_.columns) - set(published)),
+        ("Edges", set(given_.of_edges)),
     ):
-        if extra := sorted(str(name) for name in set(names) - shown - set(ignore)):
+        if extra := sorted(str(name) for name in names - set(ignore)):
             found.append(
                 InvalidGraph(
                     f"{whose} have {', '.join(map(repr, extra))}, which a release would not show.",
@@ -227,12 +199,6 @@ def extra_faults(
             )
     if absent := sorted(set(ignore) - known):
         found.append(InvalidGraph(f"Nothing has {absent[0]!r}, which is to be ignored."))
-    if absent := sorted(set(insensitive) - given_.columns.keys()):
-        found.append(InvalidGraph(f"No vertex has {absent[0]!r}, which is to be insensitive."))
-    if absent := sorted(set(edge_columns) - given_.of_edges.keys() - {WEIGHT}):
-        found.append(InvalidGraph(f"No edge has {absent[0]!r}, which is to be published."))
-    if twice := sorted(set(insensitive) & {*published, *ignore} | set(edge_columns) & {*ignore}):
-        found.append(InvalidGraph(f"Two roles are declared for {twice[0]!r}."))
     return found
 
 
@@ -240,7 +206,7 @@ def _given(
     ids: list[Hashable],
     columns: dict[str, list[object]],
     edges: NDArray[np.int64],
-    of_edges: Mapping[str, Sequence[object]],
+    of_edges: Collection[str],
     written: Written,
     faults: Sequence[InvalidGraph] = (),
 ) -> Given:
@@ -255,15 +221,12 @@ def _given(
         found.append(fault("A vertex has no id.", nobody))
     is_loop = edges[:, 0] == edges[:, 1]
     pairs = np.sort(edges[~is_loop], axis=1)
-    once, at, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    which = np.full(len(edges), -1, dtype=np.int64)
-    which[~is_loop] = at.reshape(-1)
+    once = np.unique(pairs, axis=0)
     return Given(
         ids,
         columns,
         once,
-        {name: combined(column, which, len(once)) for name, column in of_edges.items()},
-        times,
+        of_edges,
         written,
         edges_repeated=len(pairs) - len(once),
         loops=int(is_loop.sum()),

@@ -11,8 +11,6 @@ import numpy as np
 
 from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
-from ktsafe.columns import Columns, exchanged_and_checked
-from ktsafe.columns.repeated import WEIGHT
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams, raise_together
 from ktsafe.generalization.advice import POOR, Advice, advised
 from ktsafe.generalization.lattice import Lattice
@@ -24,7 +22,6 @@ from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
 from ktsafe.protection.input_faults import absent_faults, value_faults
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
-from ktsafe.schema_check import check_texts
 from ktsafe.strategies import Progress, check_strategy, default_strategy
 from ktsafe.verify import verify_graph
 
@@ -49,8 +46,6 @@ def protect(
     generalize: Generalize = "none",
     keep: Collection[str] = (),
     hierarchies: Mapping[str, Sequence[Declared]] | None = None,
-    insensitive: Collection[str] = (),
-    edge_columns: Collection[str] = (),
     ignore: Collection[str] = (),
     strategy: str | None = None,
     effort: Effort = "balanced",
@@ -89,14 +84,9 @@ def protect(
     hierarchies:
         For attributes the only ways that they may be told, the finest first: groups of values, or
         borders of numbers or dates.
-    insensitive, edge_columns:
-        Attributes of vertices and of edges that are published and do not protect anybody: values
-        are exchanged (`ktsafe.columns.exchange`), so shares of values and how they go with
-        numbers of ties hold, and nothing else that they go with does. "weight", where edges have
-        none, is how many times each is given; numbers of repeated edges are added.
     ignore:
-        Attributes of vertices and edges that the release shall not show ("name"). Any other that is
-        not named above is refused, rather than dropped in silence.
+        Attributes of vertices and edges that the release shall not show ("weight", "name"). Any
+        other that is not named above is refused, rather than dropped in silence.
     strategy:
         How to anonymize, see `AnonymizeOptions`; None: "exact", beyond one hop "aligned".
     effort:
@@ -156,35 +146,21 @@ def protect(
     if generalize == "none" and (keep or hierarchies):
         raise InvalidParams("keep and hierarchies say how to generalize.", hint='Say "auto".')
     seen = given(graph, vertices)
-    beside = _columns(seen, insensitive, edge_columns)
-    roles = (ignore, insensitive, edge_columns)
-    truth = _truth(seen, quasi_identifiers, sensitive, sensitive_values, buckets, groups, roles)
+    truth = _truth(seen, quasi_identifiers, sensitive, sensitive_values, buckets, groups, ignore)
     advice = _advice(truth, params, hierarchies, keep) if generalize == "auto" else None
     told = truth if advice is None else advice.lattice.at(advice.best.setting.levels)
     drawn = np.random.default_rng(rng)
     made = anonymize(told, params, rng=drawn, options=options, progress=progress)
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
-    shown = exchanged_and_checked(beside, told, made, params.k, drawn)
     owners = enumerate(made.origin.tolist())
     mapping = {published: seen.ids[owner] for published, owner in owners if owner >= 0}
     ignored = {"repeated edges": seen.edges_repeated, "self-loops": seen.loops}
     named = _named(seen, told, params.k)
-    provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored, (beside, shown))
-    released = seen.written(made.graph, shown)
+    provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored)
+    released = seen.written(made.graph)
     found = Protected(released, params, PrivateMapping(mapping), named, provenance)
     _check_utility(found, min_f1)
     return found
-
-
-def _columns(seen: Given, insensitive: Collection[str], edge_columns: Collection[str]) -> Columns:
-    """Return the columns to publish; of those that do not occur `_truth` tells."""
-    check_texts("insensitive", insensitive)
-    check_texts("edge_columns", edge_columns)
-    of_edges = {WEIGHT: seen.times.tolist(), **seen.of_edges}
-    return Columns(
-        {name: seen.columns[name] for name in insensitive if name in seen.columns},
-        {name: of_edges[name] for name in edge_columns if name in of_edges},
-    ).typed()
 
 
 def _truth(
@@ -194,7 +170,7 @@ def _truth(
     sensitive_values: SensitiveValues,
     buckets: Mapping[str, tuple[Border, ...]] | None,
     groups: Mapping[str, Groups] | None,
-    roles: tuple[Collection[str], Collection[str], Collection[str]],
+    ignore: Collection[str],
 ) -> AttributedGraph:
     """Return the true graph, or refuse what was given for all that is wrong with it."""
     columns: Mapping[str, list[Any]] = seen.columns
@@ -222,7 +198,7 @@ def _truth(
         schema, columns = composite_sensitive(tuple(quasi_identifiers), parts, columns, name)
         schema = dataclasses.replace(schema, buckets=told[0], groups=told[2])
         published = {*schema.quasi_identifiers, *parts}
-    faults = [*seen.faults, *extra_faults(seen, published, *roles)]
+    faults = [*seen.faults, *extra_faults(seen, published, ignore)]
     truth = None
     try:
         truth = AttributedGraph.from_columns(schema, columns, seen.edges)

@@ -14,7 +14,6 @@ import numpy as np
 from ktsafe.anonymization import Anonymized
 from ktsafe.audit import audit_release, trace, usefulness
 from ktsafe.audit.usefulness import Overlap, Usefulness
-from ktsafe.columns import Columns
 from ktsafe.generalization.advice import Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.named_values import Named
@@ -22,8 +21,6 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import Verdict, verify_graph
 
-COLUMNS = "known_columns"
-"""An attack of its own: it needs columns."""
 PAGE_TIES_MAX = 20_000
 """Ties up to which a notebook shows the report: it attacks the release, which takes seconds."""
 
@@ -70,8 +67,6 @@ class Provenance:
         Groups of values, and which of them may be named.
     ignored:
         What was left out and counted: repeated edges, self-loops.
-    columns:
-        Insensitive columns, true and as published.
     """
 
     given: AttributedGraph
@@ -81,7 +76,6 @@ class Provenance:
     advice: Advice | None
     named: Named
     ignored: dict[str, int]
-    columns: tuple[Columns, Columns]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +155,7 @@ class Protected:
         Parameters
         ----------
         attacks:
-            Names of `ktsafe.attacks.ATTACKS`, or "known_columns"; None: all.
+            Names of `ktsafe.attacks.ATTACKS`; None: all.
         seed:
             The same seed gives the same figures.
 
@@ -170,17 +164,11 @@ class Protected:
         list of ktsafe.attacks.Result
         """
         from ktsafe.attacks import ATTACKS, Case, run  # noqa: PLC0415 -- loads slowly
-        from ktsafe.attacks.known_columns import known_columns  # noqa: PLC0415
 
         told, made = self.provenance.told, self.provenance.made
         case = Case(told, made.graph, made.origin.astype(np.int64))
-        true, shown = (each.of_vertices for each in self.provenance.columns)
-        wanted = [*ATTACKS, *([COLUMNS] if shown else ())] if attacks is None else list(attacks)
-        chosen = [name for name in wanted if name != COLUMNS]
-        found = run(case, self.params, np.random.default_rng(seed), attacks=chosen)
-        if COLUMNS in wanted:
-            found += known_columns(case, self.params, true, shown)
-        return found
+        chosen = ATTACKS if attacks is None else attacks
+        return run(case, self.params, np.random.default_rng(seed), attacks=chosen)
 
     def audit(self) -> dict[str, Any]:
         """Return the private audit: cost, privacy and utility, see `ktsafe.audit`."""

@@ -119,11 +119,6 @@ def _read_one(folder: Path) -> StudiedRelease:
         (sources, targets), _ = _table(found["edges.csv"], 2)
         position = {vertex: i for i, vertex in enumerate(ids)}
         ends = [(position[a], position[b]) for a, b in zip(sources, targets, strict=True)]
-        of_edges: dict[str, NDArray[np.str_]] = {}
-        if "columns.csv" in found:
-            columns |= _beside(found["columns.csv"], [ids])
-        if "edge_columns.csv" in found:
-            of_edges = _beside(found["edge_columns.csv"], [sources, targets])
         tables = _tables(found.get("statistics.json"))
     except (OSError, ValueError, LookupError, StopIteration) as error:
         msg = "This folder holds no intact release."
@@ -134,7 +129,6 @@ def _read_one(folder: Path) -> StudiedRelease:
         columns,
         np.array(ends, dtype=np.int64).reshape(-1, 2),
         tables,
-        edge_columns=of_edges,
     )
 
 
@@ -146,14 +140,6 @@ def _table(content: bytes, n_keys: int) -> tuple[list[list[str]], dict[str, NDAr
     columns = [[row[j] for row in rows] for j in range(len(header))]
     named = zip(header[n_keys:], columns[n_keys:], strict=True)
     return columns[:n_keys], {name: np.array(column, dtype=np.str_) for name, column in named}
-
-
-def _beside(content: bytes, keys: list[list[str]]) -> dict[str, NDArray[np.str_]]:
-    """Return the columns of a table whose rows are named as those of another one."""
-    found, columns = _table(content, len(keys))
-    if found != keys:
-        raise ValueError("Its rows are others.")
-    return columns
 
 
 def _tables(content: bytes | None) -> list[StudiedTable]:

@@ -59,7 +59,7 @@ class StudiedRelease:
     ids:
         Published ids, shape (n,); people without a tie are among them.
     columns:
-        The values of each attribute, insensitive columns included, by position.
+        The values of each attribute, by position.
     edges:
         int64, shape (m, 2): positions.
     tables:
@@ -67,8 +67,6 @@ class StudiedRelease:
     signature:
         "unsigned", "not checked" (no key was given), "valid", or "vouched for": a later release
         with a valid signature names this one.
-    edge_columns:
-        The values of each column of edges, in their order.
     """
 
     manifest: Mapping[str, Any]
@@ -77,7 +75,6 @@ class StudiedRelease:
     edges: NDArray[np.int64]
     tables: Sequence[StudiedTable] = ()
     signature: Signature = "not checked"
-    edge_columns: Mapping[str, NDArray[np.str_]] = dataclasses.field(default_factory=dict)
 
     @property
     def release_id(self) -> str:
@@ -104,9 +101,7 @@ class StudiedRelease:
             graph.add_node(
                 vertex, **{name: str(column[i]) for name, column in self.columns.items()}
             )
-        for i, (a, b) in enumerate(self.edges.tolist()):
-            beside = {name: str(column[i]) for name, column in self.edge_columns.items()}
-            graph.add_edge(ids[a], ids[b], **beside)
+        graph.add_edges_from((ids[a], ids[b]) for a, b in self.edges.tolist())
         return graph
 
     def to_igraph(self) -> igraph.Graph:
@@ -118,7 +113,6 @@ class StudiedRelease:
             n=len(self.ids),
             edges=self.edges.tolist(),
             vertex_attrs={"name": self.ids.tolist(), **columns},
-            edge_attrs={name: column.tolist() for name, column in self.edge_columns.items()},
         )
 
     def to_pandas(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -126,8 +120,7 @@ class StudiedRelease:
         import pandas as pd
 
         vertices = pd.DataFrame(dict(self.columns), index=pd.Index(self.ids, name="id"))
-        edges = pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
-        return vertices, edges.assign(**self.edge_columns)
+        return vertices, pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
 
     def estimate(
         self, figure: str, *values: str, by: str | None = None, across: str | None = None

@@ -40,7 +40,6 @@ from ktsafe.stream.workers.pool import Workers
 if TYPE_CHECKING:
     from ktsafe.anonymization import Anonymized
     from ktsafe.audit import Traced
-    from ktsafe.columns import Columns
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release
 
@@ -174,10 +173,9 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
-    from ktsafe.columns import exchanged_and_checked
     from ktsafe.generalization.named_values import named_values
     from ktsafe.stream.files.composite_schema import CompositeSchema
-    from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_attributes, read_graph
+    from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
     from ktsafe.stream.files.releases_write import ReleaseHeader
     from ktsafe.stream.files.single_release import (
         atomic_folder,
@@ -185,10 +183,8 @@ def _anonymized(
         written_and_verified,
     )
 
-    declared, table = (
-        (NO_ATTRIBUTES, None) if places.schema is None else read_attributes(places.schema)
-    )
-    source = read_graph(places.vertices, places.edges, declared, table)
+    declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
+    source = read_graph(places.vertices, places.edges, declared)
     compile_first(options.strategy)
     started = time.perf_counter()
     source, said = (source, None) if keep is None else _generalized(source, places, params, keep)
@@ -197,7 +193,6 @@ def _anonymized(
         result = anonymize(
             source.graph, params, rng=rng, options=options, executor=executor, progress=progress
         )
-        shown = exchanged_and_checked(source.columns, source.graph, result, params.k, rng)
     seconds = time.perf_counter() - started
     # The release takes its place last: where it is seen, it was verified and has its audit.
     with (
@@ -208,15 +203,13 @@ def _anonymized(
         progress("verifying", 0.0)
         groups = named_values(source.graph.schema.groups, source.people, params.k)
         name = places.out.name
-        header = ReleaseHeader(name, "single", None, params, generalized=groups, columns=shown)
+        header = ReleaseHeader(name, "single", None, params, generalized=groups)
         release, verdict, ids = written_and_verified(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
         progress("measuring", 0.5)
         traced = _traced(source, result, min_f1)
         figures = _figures(traced, result, params, seconds, is_reported=places.report is not None)
-        if shown.of_vertices:
-            figures["known_columns"] = _attacked(source, result, params, shown)
         if options.strategy in AGAINST_WHOLE_NETWORK:
             figures["seeds"] = _attacked_by_seeds(traced)
         write_private(audit_room, source.ids, result, ids, figures)
@@ -291,18 +284,6 @@ def _figures(
         return measured(
             figures, traced.original, result.graph, result.origin, params, progress=progress
         )
-
-
-def _attacked(
-    source: GraphFile, result: Anonymized, params: PrivacyParams, shown: Columns
-) -> list[dict[str, Any]]:
-    """Return what an attacker finds who knows all insensitive columns of people."""
-    from ktsafe.attacks import Case
-    from ktsafe.attacks.known_columns import known_columns
-
-    case = Case(source.graph, result.graph, result.origin.astype("int64"))
-    found = known_columns(case, params, source.columns.of_vertices, shown.of_vertices)
-    return [each.to_mapping() for each in found]
 
 
 def _attacked_by_seeds(traced: Traced) -> list[dict[str, Any]]:

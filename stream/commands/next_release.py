@@ -154,14 +154,12 @@ def _check_there(*files: Path) -> None:
 
 def _begin(folder: Path, schema: Path | None, k: int, seed: int | None) -> None:
     """Make the folder of a sequence; its configuration comes last, when all else is there."""
-    from ktsafe.stream.files.graphs import read_attributes, refuse_columns
+    from ktsafe.stream.files.graphs import read_schema
 
     if schema is None:
         msg = f"{folder} holds no sequence yet, and its first release needs a schema."
         raise ConfigError(msg, hint="Give --schema, or name the folder of a sequence.")
-    declared, table = read_attributes(schema)
-    refuse_columns(table)
-    attributes = declared.attributes
+    attributes = read_schema(schema).attributes
     private = folder / "private"
     private.mkdir(parents=True, exist_ok=True)
     private.chmod(0o700)

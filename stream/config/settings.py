@@ -34,7 +34,7 @@ from ktsafe.stream.config.section import Port, Positive, Seconds, Section, table
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
 from ktsafe.stream.files.config_errors import config_error_text
-from ktsafe.stream.files.graphs import AttributesTable, read_attributes, refuse_columns
+from ktsafe.stream.files.graphs import AttributesTable, read_schema
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Wrapping
@@ -259,11 +259,10 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
         if config.attributes is not None:
-            schema, table = config.attributes.to_schema(), config.attributes
+            schema = config.attributes.to_schema()
         else:
             assert config.schema_file is not None
-            schema, table = read_attributes(Site(base).path(config.schema_file))
-        refuse_columns(table)
+            schema = read_schema(Site(base).path(config.schema_file))
         if isinstance(schema, CompositeSchema):
             msg = "A service takes one sensitive attribute."
             raise InvalidParams(msg, hint="Let the feed send the combined value.")

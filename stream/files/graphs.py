@@ -9,18 +9,15 @@ import io
 import tomllib
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.columns import Columns
-from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import (
     ID_AGAIN,
@@ -48,8 +45,6 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     In a schema file there may be several sensitive attributes
     (`ktsafe.stream.files.composite_schema`).
     `expect_absent`: attributes and sensitive values that need not occur.
-    `insensitive`, `edge_columns`: columns of people and of ties that protect nobody, for single
-    releases.
     """
 
     quasi_identifiers: list[str]
@@ -58,8 +53,6 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     buckets: dict[str, list[float | str]] = {}
     expect_absent: list[str] = []
     groups: dict[str, dict[str, list[str]]] = {}
-    insensitive: list[str] = []
-    edge_columns: list[str] = []
 
     def to_schema(self) -> Schema:
         """Return the schema that the table describes.
@@ -97,8 +90,6 @@ class GraphFile:
         What the files say and no release shows: columns that have no role, directions of edges.
     people:
         For each attribute with groups how many people have each value that may be in one.
-    columns:
-        Insensitive columns of people and of ties.
     """
 
     graph: AttributedGraph
@@ -107,7 +98,6 @@ class GraphFile:
     loops: int
     ignored: tuple[str, ...] = ()
     people: Mapping[str, Counter[str]] = dataclasses.field(default_factory=dict)
-    columns: Columns = dataclasses.field(default_factory=Columns)
 
 
 def read_schema(path: Path) -> Schema:
@@ -118,21 +108,9 @@ def read_schema(path: Path) -> Schema:
     InvalidGraph
         If the file cannot be read or does not describe a schema.
     """
-    return read_attributes(path)[0]
-
-
-def read_attributes(path: Path) -> tuple[Schema, AttributesTable]:
-    """Return the schema in a TOML file, and the `[attributes]` table that describes it.
-
-    Raises
-    ------
-    InvalidGraph
-        As `read_schema`.
-    """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-        table = msgspec.convert(document["attributes"], AttributesTable)
-        return table.to_schema(), table
+        return msgspec.convert(document["attributes"], AttributesTable).to_schema()
     except InvalidGraph as error:
         raise InvalidGraph(f"{path}: {error.message}", hint=error.hint) from None
     except OSError as error:
@@ -151,15 +129,13 @@ NO_ATTRIBUTES: Final = Schema((), "none", frozenset(), expect_absent=frozenset({
 """The schema of a network whose people are told by nothing but their ties."""
 
 
-def read_graph(
-    vertices: Path | None, edges: Path, schema: Schema, beside: AttributesTable | None = None
-) -> GraphFile:
+def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
     """Return the graph in a file of vertices and one of edges.
 
     `vertices` has a column `id` and one per attribute of the schema (others are ignored). Where
     it is None the vertices are those that the file of edges names, with the attributes it has.
     `edges` is any file that `ktsafe.datasets.read_network` reads, such as a CSV file with the
-    columns `source` and `target`. `beside` names insensitive columns, if they are wanted.
+    columns `source` and `target`.
 
     Raises
     ------
@@ -168,61 +144,36 @@ def read_graph(
         schema names what nobody has. All faults of CSV files are told at once (`SeveralFaults`):
         lines are named, their content is not repeated.
     """
-    insensitive, of_edges = ([], []) if beside is None else roles_of(beside, schema)
-    if (insensitive and vertices is None) or (of_edges and not edges.name.endswith(TABLES)):
-        msg = "Insensitive columns are read from CSV files of vertices and edges only."
-        raise InvalidGraph(msg, hint="Write the network as two such files.")
     if vertices is None:
         found = read_network(edges)
         return _graph_file(schema, found.columns, found)
-    return _of_two_files(vertices, edges, schema, insensitive, of_edges)
+    return _of_two_files(vertices, edges, schema)
 
 
-def _of_two_files(
-    vertices: Path, edges: Path, schema: Schema, insensitive: list[str], of_edges: list[str]
-) -> GraphFile:
+def _of_two_files(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
     """Return the graph, or refuse both files for all that is wrong with them."""
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
     is_table = edges.name.endswith(TABLES)
     faults: list[InvalidGraph] = []
-    people = _People(vertices, {name: [] for name in (*names, *insensitive)})
-    pairs, of_rows = np.empty((0, 2), dtype=np.int64), dict[str, list[object]]()
+    people = _People(vertices, {name: [] for name in names})
     with gathered(vertices, faults) as bad:
         people.read(bad)
     with gathered(edges, faults) as bad:
         if is_table:
-            pairs, of_rows = _read_edges(edges, of_edges, people, bad)
+            network = _read_edges(edges, people, bad)
         else:
             network = _in_place(read_network(edges), people, edges)
     if faults:
         raise_together([*faults, *people.faults(schema)])
     ignored = _unused(vertices, {"id", *people.columns})
-    shown = {name: people.columns.pop(name) for name in insensitive}
-    told: dict[str, list[Any]] = {}
     if is_table:
-        network, told = _once(pairs, of_rows, is_counted=WEIGHT in of_edges)
-        ignored |= _unused(edges, {"source", "target", *of_edges})
+        ignored |= _unused(edges, {"source", "target"})
     network = dataclasses.replace(network, ids=list(people.position))
     try:
-        read = _graph_file(schema, people.columns, network, ignored)
+        return _graph_file(schema, people.columns, network, ignored)
     except InvalidGraph:
         raise_together(people.faults(schema))
         raise
-    return dataclasses.replace(read, columns=Columns(shown, told).typed()) if is_table else read
-
-
-def _once(
-    pairs: NDArray[np.int64], of_rows: Mapping[str, list[object]], *, is_counted: bool
-) -> tuple[NetworkFile, dict[str, list[Any]]]:
-    """Return each edge once and without loops, and its columns; `is_counted`: how often, too."""
-    is_loop = pairs[:, 0] == pairs[:, 1]
-    once, at = np.unique(pairs[~is_loop], axis=0, return_inverse=True)
-    group = np.full(len(pairs), -1, dtype=np.int64)
-    group[~is_loop] = at.reshape(-1)
-    times = np.bincount(at.reshape(-1), minlength=len(once))
-    told: dict[str, list[Any]] = {WEIGHT: times.tolist()} if is_counted else {}
-    told |= {name: combined(column, group, len(once)) for name, column in of_rows.items()}
-    return NetworkFile([], {}, once, int(times.sum()) - len(once), int(is_loop.sum())), told
 
 
 @contextmanager
@@ -236,61 +187,23 @@ def gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
     faults += [InvalidGraph(f"{told}.") for told in told_lines(path, bad)]
 
 
-def roles_of(table: AttributesTable, schema: Schema) -> tuple[list[str], list[str]]:
-    """Return the insensitive columns of people and of ties.
-
-    Raises
-    ------
-    InvalidGraph
-        If one has another role, too, or cannot name a column.
-    """
-    taken = {"id", "source", "target", schema.sensitive, *schema.quasi_identifiers}
-    if isinstance(schema, CompositeSchema):
-        taken |= {*schema.parts}
-    for names in (table.insensitive, table.edge_columns):
-        clash = sorted(set(names) & taken)
-        if clash or len(set(names)) != len(names) or "" in names:
-            name = clash[0] if clash else "insensitive or edge_columns"
-            raise InvalidGraph(f"{name!r} has two roles, or names a column twice.")
-    return table.insensitive, table.edge_columns
-
-
-def refuse_columns(table: AttributesTable) -> None:
-    """Refuse insensitive columns, where releases are of a sequence.
-
-    Raises
-    ------
-    InvalidGraph
-        If there are any.
-    """
-    if table.insensitive or table.edge_columns:
-        raise InvalidGraph(
-            "Insensitive columns are for single releases, not for a sequence.",
-            hint="Exchanged anew in each release, they would tell whose values persist; exchanged "
-            "once, whose values change. Leave out insensitive and edge_columns.",
-        )
-
-
-def _read_edges(
-    edges: Path, names: Sequence[str], people: _People, bad: BadLines
-) -> tuple[NDArray[np.int64], dict[str, list[object]]]:
-    """Return the ends of each line of a file, the smaller first, and the columns that it has."""
-    there = [name for name in names if name != WEIGHT or WEIGHT in csv_header(edges)]
-    columns: dict[str, list[object]] = {name: [] for name in there}
-    pairs: list[tuple[int, int]] = []
+def _read_edges(edges: Path, people: _People, bad: BadLines) -> NetworkFile:
+    """Return the edges of a file, each once and without loops."""
+    ends: list[tuple[int, int]] = []
     unknown = f"names a vertex that {people.path} does not list"
-    with csv_rows(edges, ["source", "target", *there], bad) as rows:
-        for line, (source, target, *values) in rows:
+    with csv_rows(edges, ["source", "target"], bad) as rows:
+        for line, (source, target) in rows:
             try:
                 u, v = people.position[source], people.position[target]
             except KeyError:
                 if people.is_whole:
                     bad.setdefault(unknown, []).append(line)
                 continue
-            pairs.append((u, v) if u < v else (v, u))
-            for name, value in zip(there, values, strict=True):
-                columns[name].append(value)
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2), columns
+            ends.append((u, v) if u < v else (v, u))
+    pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    joining = pairs[pairs[:, 0] != pairs[:, 1]]
+    once = np.unique(joining, axis=0)
+    return NetworkFile([], {}, once, len(joining) - len(once), len(pairs) - len(joining))
 
 
 @dataclasses.dataclass

@@ -28,7 +28,6 @@ from ktsafe.latest_graph import dark_pairs
 from ktsafe.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.seals import reason_of
-from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, read_columns
 from ktsafe.stream.files.parquet import (
     EDGES_PARQUET,
     VERTICES_PARQUET,
@@ -40,11 +39,7 @@ from ktsafe.stream.files.statistics_file import STATISTICS, Spent, Statistics, r
 if TYPE_CHECKING:
     import networkx as nx
 
-OF_SINGLE: Final = frozenset({COLUMNS, EDGE_COLUMNS})
-"""Files that only single releases have."""
-FILES: Final = OF_SINGLE | {
-    *("vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS)
-}
+FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS})
 """Every file that a release may have beside its manifest."""
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 MARKER_BYTES_MAX: Final = 65_536
@@ -61,8 +56,6 @@ class ManifestSchema(msgspec.Struct, frozen=True):
     quasi_identifiers: list[str]
     sensitive: str
     sensitive_values: list[str]
-    insensitive: list[str] = []
-    edge_columns: list[str] = []
 
 
 class StatedGuarantee(msgspec.Struct, frozen=True):
@@ -161,8 +154,6 @@ class Release:
         int64, shape (m, 2): positions.
     statistics:
         Noisy counts of the true graph, if the release has them.
-    insensitive, edge_columns:
-        Columns that protect nobody, of vertices and of edges, by position.
     """
 
     manifest: Manifest
@@ -170,8 +161,6 @@ class Release:
     columns: Mapping[str, list[str]]
     edges: NDArray[np.int64]
     statistics: Statistics | None = None
-    insensitive: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)
-    edge_columns: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def params(self) -> PrivacyParams:
@@ -238,11 +227,8 @@ class Release:
         graph = nx.Graph()
         names = list(self.ids)
         for v, name in enumerate(names):
-            every = {**self.columns, **self.insensitive}
-            graph.add_node(name, **{a: column[v] for a, column in every.items()})
-        for i, (u, v) in enumerate(self.edges.tolist()):
-            beside = {a: column[i] for a, column in self.edge_columns.items()}
-            graph.add_edge(names[u], names[v], **beside)
+            graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
+        graph.add_edges_from((names[u], names[v]) for u, v in self.edges.tolist())
         return graph
 
 
@@ -340,18 +326,7 @@ def read_release(folder: Path | str) -> Release:
         msg = f"The counts in the manifest of {folder} are not those of its files."
         raise ReleaseUnreadable(msg)
     _check_simple(folder / "edges.csv", edges, len(ids))
-    pairs = edges.tolist() if manifest.schema.edge_columns else []
-    release = Release(
-        manifest,
-        ids,
-        columns,
-        edges,
-        _statistics(folder, manifest, columns),
-        _insensitive(folder, manifest, COLUMNS, ["id"], zip(ids)),
-        _insensitive(
-            folder, manifest, EDGE_COLUMNS, _EDGE_HEADER, ((ids[a], ids[b]) for a, b in pairs)
-        ),
-    )
+    release = Release(manifest, ids, columns, edges, _statistics(folder, manifest, columns))
     _check_dark(folder, release)
     return release
 
@@ -399,23 +374,6 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
     keys = np.minimum(*edges.T) * n_vertices + np.maximum(*edges.T)
     if not (keys[1:] > keys[:-1]).all() and not np.diff(np.sort(keys)).all():
         raise ReleaseUnreadable(f"{path} lists an edge twice.")
-
-
-def _insensitive(
-    folder: Path, manifest: Manifest, name: str, header: list[str], keys: Iterable[tuple[str, ...]]
-) -> dict[str, list[str]]:
-    """Return insensitive columns; refuse files and columns that the manifest does not list."""
-    schema = manifest.schema
-    names = schema.insensitive if name == COLUMNS else schema.edge_columns
-    known = {*header, *schema.quasi_identifiers, schema.sensitive}
-    if bool(names) != (name in manifest.sha256) or len({*names, *known}) != len(names) + len(known):
-        raise ReleaseUnreadable(f"The manifest in {folder} does not say what {name} holds.")
-    if not names:
-        return {}
-    try:
-        return read_columns(folder / name, header, keys, names)
-    except (OSError, ValueError, csv.Error) as error:
-        raise ReleaseUnreadable(f"{folder / name} is no file of columns: {error}.") from error
 
 
 def _statistics(

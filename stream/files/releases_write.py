@@ -4,7 +4,6 @@
     <release_id>/vertices.csv    id,<attributes...>    sorted by id
     <release_id>/edges.csv       source,target         source < target, sorted
     <release_id>/statistics.json noisy counts of the true graph, if they have a budget
-    <release_id>/columns.csv, edge_columns.csv     insensitive columns, of single releases
 
 and, if asked for, the same tables as vertices.parquet and edges.parquet.
 
@@ -33,14 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.columns import Columns
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.edges import edge_keys
 from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.noisy_tables import NoisyTable
 from ktsafe.numbering import Ids
-from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, column_rows
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339
@@ -128,8 +125,6 @@ class ReleaseHeader:
     cut:
         Where the feed was cut, encrypted (`ktsafe.stream.release.encrypted_cut`); None: it is not
         told.
-    columns:
-        Insensitive columns of the released vertices and edges.
     """
 
     release_id: str
@@ -145,7 +140,6 @@ class ReleaseHeader:
     generalized: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
     statistics_omitted: bool = False
     cut: str | None = None
-    columns: Columns = dataclasses.field(default_factory=Columns)
 
 
 def random_ids(n: int, *, seed: int | None = None) -> Ids:
@@ -208,7 +202,6 @@ def write_release(
     if header.epsilon_micro:
         told = statistics_text(header.statistics, header.epsilon_micro)
         hashes[STATISTICS] = write_synced(folder / STATISTICS, [told])
-    hashes |= _write_columns(folder, graph, ids, header.columns)
     manifest = _manifest(graph, header, hashes)
     digest = write_synced(folder / MANIFEST, [manifest_text(manifest)])
     sync_folder(folder)
@@ -372,25 +365,6 @@ def _ordered(ids: Sequence[str]) -> tuple[Sequence[str], NDArray[np.int64]]:
     return [ids[v] for v in order], np.array(order, dtype=np.int64)
 
 
-def _write_columns(
-    folder: Path, graph: AttributedGraph, ids: Sequence[str], columns: Columns
-) -> dict[str, str]:
-    """Write the files of insensitive columns, and return their sha256."""
-    hashes = {}
-    if columns.of_vertices:
-        rows = column_rows([(name,) for name in ids], columns.of_vertices)
-        lines = csv_lines(("id", *columns.of_vertices), rows)
-        hashes[COLUMNS] = write_synced(folder / COLUMNS, lines)
-    if columns.of_edges:
-        pairs = ((ids[u], ids[v]) for u, v in graph.edges.tolist())
-        names = [(a, b) if a < b else (b, a) for a, b in pairs]
-        lines = csv_lines(
-            ("source", "target", *columns.of_edges), column_rows(names, columns.of_edges)
-        )
-        hashes[EDGE_COLUMNS] = write_synced(folder / EDGE_COLUMNS, lines)
-    return hashes
-
-
 def _spent(header: ReleaseHeader) -> dict[str, Any]:
     """Return what the manifest says of statistics: their cost, or that they are omitted."""
     if header.statistics_omitted:
@@ -416,7 +390,6 @@ def _manifest(
             "quasi_identifiers": list(schema.quasi_identifiers),
             "sensitive": schema.sensitive,
             "sensitive_values": sorted(schema.sensitive_values),
-            **_names_of(header.columns),
         },
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
@@ -428,12 +401,6 @@ def _manifest(
         **({} if header.cut is None else {"cut": header.cut}),
         "sha256": dict(hashes),
     }
-
-
-def _names_of(columns: Columns) -> dict[str, list[str]]:
-    """Return what a manifest's schema says of insensitive columns."""
-    named = {"insensitive": columns.of_vertices, "edge_columns": columns.of_edges}
-    return {role: list(names) for role, names in named.items() if names}
 
 
 def _generalized(

@@ -37,7 +37,6 @@ def save(protected: Protected, out: Path, audit: Path) -> None:
             None,
             protected.params,
             generalized=protected.generalized,
-            columns=protected.provenance.columns[1],
         )
         made = protected.provenance.made
         _, _, ids = written_and_verified(release_room, made, header, shown=True)

@@ -7,7 +7,6 @@ the naive oracle, and what it says of chains and signatures with `ktsafe.seals`.
 from __future__ import annotations
 
 import base64
-import csv
 import dataclasses
 import hashlib
 import json
@@ -317,76 +316,6 @@ def test_chains_are_told_in_the_words_of_the_program(window: Browser, tmp_path: 
         assert [(c.release_id, c.signature, c.size, list(c.problems)) for c in checks] == [
             (one["name"], one["signature"], one["size"], one["problems"]) for one in results
         ]
-
-
-def with_columns(case: Case, at: int) -> None:
-    """Put columns beside a release; each value is that of k = 2 rows or more."""
-    folder, manifest = case.releases[at], case.manifest(at)
-    for file, table, names in (
-        ("columns.csv", "vertices.csv", ["shoe", "hair, or none"]),
-        ("edge_columns.csv", "edges.csv", ["weight"]),
-    ):
-        with (folder / table).open(newline="") as text:
-            _, *rows = csv.reader(text)
-        header = ["id"] if table == "vertices.csv" else ["source", "target"]
-        values = [[str(i // 3 if i + 3 < len(rows) else 0)] * len(names) for i in range(len(rows))]
-        named = [row[: len(header)] + more for row, more in zip(rows, values, strict=True)]
-        with (folder / file).open("w", newline="") as text:
-            csv.writer(text, lineterminator="\n").writerows([[*header, *names], *named])
-    names = {"insensitive": ["shoe", "hair, or none"], "edge_columns": ["weight"]}
-    manifest["sha256"] |= {"columns.csv": "", "edge_columns.csv": ""}
-    case.reseal(at, case.signer, schema=manifest["schema"] | names, sha256=manifest["sha256"])
-
-
-def changed_rows(file: str, change: Callable[[list[str]], list[str]]) -> Callable[[Case], None]:
-    """Return what changes the lines of a file of the last release, and seals it again."""
-
-    def changed(case: Case) -> None:
-        path = case.releases[-1] / file
-        path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
-        case.reseal(len(case.releases) - 1, case.signer)
-
-    return changed
-
-
-def without_role(case: Case) -> None:
-    schema = {k: v for k, v in case.manifest(1)["schema"].items() if k != "insensitive"}
-    case.reseal(1, case.signer, schema=schema)
-
-
-COLUMNS: dict[str, Callable[[Case], None]] = {
-    "sound": lambda case: None,
-    "a value of one row": changed_rows(
-        "columns.csv", lambda lines: [*lines[:-1], lines[-1].replace(",0,", ",77,")]
-    ),
-    "a weight of one row": changed_rows(
-        "edge_columns.csv", lambda lines: [*lines[:-1], lines[-1].replace(",0", ",77")]
-    ),
-    "rows out of order": changed_rows("columns.csv", lambda lines: [lines[0], *lines[:0:-1]]),
-    "a row less": changed_rows("edge_columns.csv", lambda lines: lines[:-1]),
-    "columns that no manifest names": without_role,
-    "a cell changed, not sealed": lambda case: case.edit(1, "columns.csv", ",0,", ",1,"),
-}
-
-
-def test_columns_are_checked_as_the_program_does(window: Browser, tmp_path: Path) -> None:
-    """Each value is that of k rows, and the rows are those of the release; else it is told."""
-    signer = sealed.signer(tmp_path)
-    sealed.sealed_releases(tmp_path / "made", 2, signer)
-    cases = {}
-    for name, change in COLUMNS.items():
-        shutil.copytree(tmp_path / "made", tmp_path / name / "releases")
-        case = Case(tmp_path / name / "releases", sealed.key_files(tmp_path)[1], signer, signer)
-        with_columns(case, 1)
-        change(case)
-        cases[name] = case
-    found = asked(window, [packed(case) for case in cases.values()])
-    for (name, case), results in zip(cases.items(), found, strict=True):
-        expected = ours(case)
-        assert expected is not None
-        assert [one["good"] for one in results] == [good for good, _ in expected], (name, results)
-        assert results[1]["good"] == (name == "sound"), (name, results)
-    assert "3 columns" in found[0][1]["note"]
 
 
 def random_graph(rng: random.Random) -> Small:

@@ -22,13 +22,7 @@ from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, compare
-from ktsafe.stream.files.releases_read import (
-    FILES,
-    OF_SINGLE,
-    Release,
-    ReleaseUnreadable,
-    read_release,
-)
+from ktsafe.stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
 from tests import running, services
 from tests.stream.files.test_releases_write import graphs, header, small
 from tests.test_schemas import schema
@@ -263,5 +257,5 @@ def test_the_service_publishes_and_reads_back_both(tmp_path):
     folders = sorted(into.iterdir())
     assert len(folders) >= 3
     for folder in folders:
-        assert {path.name for path in folder.iterdir()} == FILES - OF_SINGLE | {"manifest.json"}
+        assert {path.name for path in folder.iterdir()} == FILES | {"manifest.json"}
     assert run_command(["verify", str(into)]) == Exit.OK
