@@ -158,7 +158,3 @@ class OperationFailed(KtsafeError):
         super().__init__(f"{op}: {subject}:", hint=hint)
         self.op = op
         self.subject = subject
-
-    def __reduce__(self) -> tuple[type[OperationFailed], tuple[str, str, str]]:
-        """Let a process raise what happened in another one."""
-        return type(self), (self.op, self.subject, self.hint)

@@ -7,24 +7,14 @@ returns what it touched, so the store can write all of it in one batch.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from itertools import repeat
-from operator import eq
-from typing import Any, Final, cast
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import Schema
-from ktsafe.state.changes import (
-    Change,
-    ChangeColumns,
-    Changes,
-    EdgeAdd,
-    EdgeRemove,
-    VertexDelete,
-    VertexUpsert,
-)
+from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, VertexUpsert
 from ktsafe.state.edge_rows import column
 from ktsafe.state.edge_table import EdgeChanges, EdgeTable
 from ktsafe.state.keys import edge_key
@@ -87,7 +77,7 @@ class ResidentGraph:
         self._touched_vertices: set[int] = set()
         self._touched_edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
-    def prepare(self, changes: Changes, read: ReadRecords) -> dict[int, VertexRecord]:
+    def prepare(self, changes: Sequence[Change], read: ReadRecords) -> dict[int, VertexRecord]:
         """Read, in one go, the registers of every known vertex that the changes alter.
 
         Raises
@@ -97,21 +87,15 @@ class ResidentGraph:
         """
         people: list[str] = []
         for change in changes:
-            if isinstance(change, _EDGE_CHANGES):
-                is_loop = change.source == change.target
-            elif isinstance(change, ChangeColumns):
-                people += change.people
-                is_loop = any(map(eq, change.ends[::2], change.ends[1::2]))
-            else:
+            if not isinstance(change, _EDGE_CHANGES):
                 people.append(change.id)
-                continue
-            if is_loop:
+            elif change.source == change.target:
                 raise ValueError("an edge needs two ends")
         found = map(self.vertices.find, people)
         numbers = sorted({number for number in found if number is not None})
         return dict(zip(numbers, read(numbers), strict=True))
 
-    def merge(self, changes: Changes, records: dict[int, VertexRecord]) -> Touched:
+    def merge(self, changes: Sequence[Change], records: dict[int, VertexRecord]) -> Touched:
         """Merge `changes`; `records` is what `prepare` returned for them.
 
         People are merged one by one. Ties are held, and merged together: at the end, and before a
@@ -124,8 +108,7 @@ class ResidentGraph:
         n_known = 0
         find, number_of, downs = self.vertices.find, self.vertices.numbers.get, self.vertices.downs
         topic, partition, origin = "", -1, -1
-        lasting: list[EdgeChanges] = []
-        for change in self._one_by_one(changes, lasting):
+        for change in changes:
             stamp = change.stamp
             time_us, offset = stamp.time_us, stamp.offset
             # Changes come in runs of one origin.
@@ -154,51 +137,8 @@ class ResidentGraph:
                 ends.clear()
                 n_known = 0
             self._delete((time_us, origin, offset), number)
-        self._merge_edges(held, lasting)
+        self._merge_edges(held)
         return self._take_touched()
-
-    def _one_by_one(self, changes: Changes, lasting: list[EdgeChanges]) -> Iterable[Change]:
-        """Return changes, but for ties in columns of people who are there to the end.
-
-        These are added to `lasting`, meanwhile. They give nobody a number, and no departure has to
-        find them: it does not matter when they are merged.
-        """
-        if ChangeColumns in set(map(type, changes)):
-            return self._but_lasting(changes, lasting)
-        return cast("Sequence[Change]", changes)
-
-    def _but_lasting(self, changes: Changes, lasting: list[EdgeChanges]) -> Iterator[Change]:
-        deleted: set[str] = set()
-        for change in changes:
-            if isinstance(change, ChangeColumns):
-                deleted.update(change.deleted())
-            elif isinstance(change, VertexDelete):
-                deleted.add(change.id)
-        for change in changes:
-            if not isinstance(change, ChangeColumns):
-                yield change
-                continue
-            origin = self.origins.number(change.topic, change.partition)
-            ends = map(self.vertices.numbers.get, change.ends, repeat(-1))
-            numbers = np.fromiter(ends, dtype=np.int64, count=len(change.ends))
-            is_there = numbers >= 0
-            if deleted:
-                is_there &= ~_are_in(deleted, change.ends)
-            if self.vertices.downs:
-                is_there &= ~_are_in(self.vertices.downs, numbers.tolist())
-            lasts = is_there[::2] & is_there[1::2]
-            ties = change.is_tie
-            lasting.append(
-                EdgeChanges(
-                    numbers[::2][lasts],
-                    numbers[1::2][lasts],
-                    change.times[ties][lasts],
-                    np.full(int(np.count_nonzero(lasts)), origin),
-                    change.offsets[ties][lasts],
-                    change.is_present[lasts].astype(np.int64),
-                )
-            )
-            yield from change.each(without=lasts)
 
     def counts(self) -> dict[str, int]:
         """Return how many vertices and edges exist, edges wait, and tombstones are kept."""
@@ -362,13 +302,10 @@ class ResidentGraph:
             for _, other in self.edges.around(number)
         )
 
-    def _merge_edges(self, held: list[int], lasting: Sequence[EdgeChanges] = ()) -> None:
-        if not held and not lasting:
+    def _merge_edges(self, held: list[int]) -> None:
+        if not held:
             return
         columns = np.fromiter(held, dtype=np.int64, count=len(held)).reshape(-1, 6).T
-        if lasting:
-            together = zip(columns, *lasting, strict=True)
-            columns = np.stack([np.concatenate(each) for each in together])
         merged = self.edges.merge(EdgeChanges(*columns), self.origins.ranks())
         exists = np.frombuffer(self.vertices.exists, dtype=np.bool_)
         exist = exists[merged.keys >> 32] & exists[merged.keys & 0xFFFFFFFF]
@@ -424,8 +361,3 @@ def _last_rows(
     rows = np.concatenate([_NO_ROW[:0], *(each for _, each in touched)])
     unique, from_the_end = np.unique(keys[::-1], return_index=True)
     return unique, rows[::-1][from_the_end]
-
-
-def _are_in(some: Container[Any], values: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return which of the values are among some."""
-    return np.fromiter(map(some.__contains__, values), dtype=np.bool_, count=len(values))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.changes import Changes
+from ktsafe.state.changes import Change
 from ktsafe.state.database import Batch, Database
 from ktsafe.state.errors import StateError, StateUnusable
 from ktsafe.state.folder import (
@@ -132,7 +132,7 @@ class RocksDBStore(GraphStore):
 
     def commit(
         self,
-        changes: Changes,
+        changes: Sequence[Change],
         positions: Mapping[tuple[str, int], Position],
         *,
         source_identity: Mapping[str, str] | None = None,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.state.changes import Changes
+from ktsafe.state.changes import Change
 from ktsafe.state.ledger import Ledger, PendingCut
 from ktsafe.state.resident import ResidentGraph
 from ktsafe.state.snapshot import GraphSnapshot
@@ -93,7 +93,7 @@ class GraphStore(abc.ABC):
     @abc.abstractmethod
     def commit(
         self,
-        changes: Changes,
+        changes: Sequence[Change],
         positions: Mapping[tuple[str, int], Position],
         *,
         source_identity: Mapping[str, str] | None = None,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ktsafe import Schema
-from ktsafe.state.changes import Changes
+from ktsafe.state.changes import Change
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
 from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
@@ -33,7 +33,7 @@ class MemoryDisk:
     """
 
     secret: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(SECRET_BYTES))
-    writes: list[Changes | int] = dataclasses.field(default_factory=list)
+    writes: list[Sequence[Change] | int] = dataclasses.field(default_factory=list)
     positions: dict[tuple[str, int], Position] = dataclasses.field(default_factory=dict)
     identity: dict[str, str] = dataclasses.field(default_factory=dict)
     entries: dict[bytes, bytes] = dataclasses.field(default_factory=lambda: dict(EMPTY))
@@ -79,7 +79,7 @@ class MemoryStore(GraphStore):
 
     def commit(
         self,
-        changes: Changes,
+        changes: Sequence[Change],
         positions: Mapping[tuple[str, int], Position],
         *,
         source_identity: Mapping[str, str] | None = None,
@@ -137,7 +137,7 @@ class MemoryStore(GraphStore):
     def close(self) -> None:
         """Do nothing: there is no handle and no lock."""
 
-    def _merge(self, changes: Changes) -> None:
+    def _merge(self, changes: Sequence[Change]) -> None:
         self._apply(self._graph.merge(changes, self._graph.prepare(changes, self._read)))
 
     def _forget(self, horizon_us: int) -> int:

@@ -205,22 +205,6 @@ def files_site(
     )
 
 
-def children(pid: int) -> list[int]:
-    """Return the processes that the first thread of a process started and that are there."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def command_of(pid: int) -> str:
-    """Return the command line of a process."""
-    return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
-
-
-def read_ahead(made: Site) -> None:
-    """Let another process read the source."""
-    text = made.config.read_text(encoding="utf-8")
-    made.config.write_text(text.replace("[ingest]\n", "[ingest]\nread_ahead = true\n"))
-
-
 def sequence_site(
     folder: Path,
     events: Sequence[feeds.Event],

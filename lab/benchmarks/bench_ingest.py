@@ -1,13 +1,12 @@
 """Ingest end to end (poll, decode, apply, checkpoint) beside a bare poll loop, on a real broker.
 
-    python -m lab.benchmarks.bench_ingest [--records N] [--kafka HOST:PORT] [--read-ahead]
+    python -m lab.benchmarks.bench_ingest [--records N] [--kafka HOST:PORT]
 
 All loops read the same topic with the same fetch settings in one run, the garbage collected as
 seldom as in the service: the consumer of kafka-python as it is, which goes first, so the pages
-are warm for all, our source by itself, ingest, and where that is asked for ingest of what another
-process reads ahead. Prints events per second, ratios by the clock and by core time, a hash of the
-final graph, which is the same for both, and where the time goes: core and clock microseconds per
-record of each stage. On a busy machine only the core microseconds tell anything.
+are warm for all, our source by itself, and ingest. Prints events per second, ratios by the clock
+and by core time, a hash of the final graph, and where the time goes: core and clock microseconds
+per record of each stage. On a busy machine only the core microseconds tell anything.
 """
 
 from __future__ import annotations
@@ -135,26 +134,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--kafka", help="bootstrap server; default: start a broker for the run")
-    parser.add_argument("--read-ahead", action="store_true", help="with another process, too")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ktsafe-bench-") as temporary:
         if given.kafka:
-            measure(given.kafka, given.records, Path(temporary), is_read_ahead=given.read_ahead)
+            measure(given.kafka, given.records, Path(temporary))
             return
 
         broker = Broker(Path(temporary) / "broker")
         try:
             server = broker.start().bootstrap
-            measure(server, given.records, Path(temporary), is_read_ahead=given.read_ahead)
+            measure(server, given.records, Path(temporary))
         finally:
             broker.stop()
 
 
-def measure(server: str, count: int, folder: Path, *, is_read_ahead: bool) -> None:
+def measure(server: str, count: int, folder: Path) -> None:
     """Fill a topic, read it both ways, print what was seen."""
     topic = f"bench-{uuid.uuid4().hex[:8]}"
     size = _fill(server, topic, count)
-    settings = _settings(server, topic, folder, "state")
+    settings = _settings(server, topic, folder)
     stages = Stages()
     process.collect_seldom()  # As every command does. It helps the bare loop too.
     client_s = _bare(settings, count, stages, "bare poll of the client", Fetcher.PartitionRecords)
@@ -162,17 +160,6 @@ def measure(server: str, count: int, folder: Path, *, is_read_ahead: bool) -> No
     before_s = sum(stages.core.values())
     ingest_s, digest = _ingest(settings, count, stages)
     core_s = sum(stages.core.values()) - before_s
-    told, further = stages.per_record(count), {}
-    if is_read_ahead:
-        ahead = Stages()
-        settings = _settings(server, topic, folder, "state-read-ahead")
-        ahead_s, ahead_digest = _ingest(settings, count, ahead, is_read_ahead=True)
-        assert ahead_digest == digest
-        further = {
-            "read_ahead_per_s": round(count / ahead_s),
-            "read_ahead_ratio_to_client": round(client_s / ahead_s, 3),
-            "read_ahead_stages": ahead.per_record(count),
-        }
     print(
         json.dumps(
             {
@@ -184,22 +171,21 @@ def measure(server: str, count: int, folder: Path, *, is_read_ahead: bool) -> No
                 "ratio_to_client": round(client_s / ingest_s, 3),
                 "ratio_to_client_core": round(stages.core["bare poll of the client"] / core_s, 3),
                 "graph_hash": digest,
-                "stages": told,
-                **further,
+                "stages": stages.per_record(count),
             },
             indent=2,
         )
     )
 
 
-def _settings(server: str, topic: str, folder: Path, state: str) -> config.Settings:
+def _settings(server: str, topic: str, folder: Path) -> config.Settings:
     return config.check(
         {
             "attributes": SCHEMA,
             "source": {"kind": "kafka", "topic": topic},
             "sink": {"kind": "files", "folder": "releases"},
             "dead_letters": {"kind": "files", "path": "dead.jsonl"},
-            "state": {"folder": state},
+            "state": {"folder": "state"},
             "release": {"every": "1d"},
             "kafka": {"bootstrap_servers": [server]},
         },
@@ -243,15 +229,12 @@ def _bare(
     return seconds
 
 
-def _ingest(
-    settings: config.Settings, count: int, stages: Stages, *, is_read_ahead: bool = False
-) -> tuple[float, str]:
+def _ingest(settings: config.Settings, count: int, stages: Stages) -> tuple[float, str]:
     """Return the seconds that the whole way into the store takes, and a hash of the graph."""
     store = assembly.open_store(settings)
-    reader = assembly.read_ahead(settings) if is_read_ahead else None
-    source = reader or assembly.source(settings)
+    source = assembly.source(settings)
     source.open({}, {})
-    stages.watch(source, "read" if is_read_ahead else "poll", "poll")
+    stages.watch(source, "poll", "poll")
     stages.watch(Ingest, "_take", "decode and judge")
     stages.watch(store, "commit", "checkpoint, all else")
     stages.watch(ResidentGraph, "prepare", "checkpoint, read registers")
@@ -267,7 +250,6 @@ def _ingest(
         settings=IngestSettings(),
         observer=Observer(),
         clocks=Clocks(wall_us=lambda: 0),
-        reader=reader,
     )
     seen = 0
     started = time.perf_counter()

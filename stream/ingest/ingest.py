@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import itertools
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from operator import attrgetter
+from typing import Final
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
 from ktsafe.connectors.errors import Unavailable
-from ktsafe.state.changes import Change, ChangeColumns
+from ktsafe.state.changes import Change
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore, Position
@@ -28,12 +30,15 @@ from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
 from ktsafe.stream.ingest.envelopes import Wrapping
 from ktsafe.stream.ingest.judge import KINDS, Judge
-from ktsafe.stream.ingest.runs import PolledRun, PolledSource, Reader, Run
+from ktsafe.stream.ingest.runs import Run
 from ktsafe.stream.observer import Observer
 
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
 record, and a batch of great ones would fill the memory."""
+
+_partition_of: Final = attrgetter("topic", "partition")
+_offset_of: Final = attrgetter("offset")
 
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
@@ -101,7 +106,7 @@ class IngestSettings:
 class _Held:
     """What was taken in since the last checkpoint: `records` of them, the first at `since_s`."""
 
-    changes: list[Change | ChangeColumns] = dataclasses.field(default_factory=list)
+    changes: list[Change] = dataclasses.field(default_factory=list)
     letters: list[DeadLetter] = dataclasses.field(default_factory=list)
     letter_bytes: int = 0
     partitions: set[tuple[str, int]] = dataclasses.field(default_factory=set)
@@ -116,8 +121,6 @@ class Ingest:
     ----------
     clocks:
         One of them measures.
-    reader:
-        What reads the source, and judges; by default this process does.
     """
 
     def __init__(
@@ -130,7 +133,6 @@ class Ingest:
         settings: IngestSettings,
         observer: Observer,
         clocks: Clocks,
-        reader: Reader | None = None,
     ) -> None:
         self._source = source
         self._store = store
@@ -144,7 +146,6 @@ class Ingest:
             record_bytes_max=settings.record_bytes_max,
             event_format=settings.event_format,
         )
-        self._reader = PolledSource(source, self._judge) if reader is None else reader
         # The greatest event time believed of each partition: decides lateness, kept with offsets.
         self._clocks_us = {
             partition: position.time_us_max
@@ -189,11 +190,13 @@ class Ingest:
         """
         room = self._settings.batch_records_max - self._held.records
         timeout_s = self._settings.poll_timeout_s if waits else 0.0
-        runs = self._reader.read(timeout_s, max(room, 1))
+        records = self._source.poll(timeout_s, max(room, 1))
         started = self._monotonic()
+        polled = itertools.groupby(records, _partition_of)
+        runs = [(partition, Run(self._judge, list(run))) for partition, run in polled]
         self._heard_s.update((partition, started) for partition, _ in runs)
         taken = self._take(runs, _Limit(admits, limit_us, stop_at=stop_at), started)
-        if runs:
+        if records:
             self._observer.applied(self._monotonic() - started)
         return taken
 
@@ -209,7 +212,7 @@ class Ingest:
 
         An event whose time is not `plausible` may stay undecided.
         """
-        runs = [(p, PolledRun(self._judge, ())) for p in sorted(self._undecided) if p in resting]
+        runs = [(p, Run(self._judge, ())) for p in sorted(self._undecided) if p in resting]
         limit = _Limit(admits, limit_us, at_rest=plausible, stop_at=stop_at)
         return self._take(runs, limit, self._monotonic())
 
@@ -314,23 +317,12 @@ class Ingest:
         held, hold = self._held, self._held.changes.append
         n_before = len(held.changes)
         if undecided := self._undecided.pop(partition, ()):
-            run = PolledRun(self._judge, [*undecided, *run.records])
+            run = Run(self._judge, [*undecided, *run.records])
         end = None if limit.stop_at is None else limit.stop_at(partition)
-        taken = len(run)
-        if end is not None and taken and run.offset(taken - 1) >= end:
-            taken = bisect_left(range(taken), end, key=run.offset)
-        stopped = taken < len(run)
+        records = run.records
+        taken = len(records) if end is None else bisect_left(records, end, key=_offset_of)
+        stopped = taken < len(records)
         bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
-        columns = None if stopped or not taken else run.in_columns()
-        if columns is not None:
-            first_us, last_us = int(columns.times.min()), int(columns.times.max())
-            if max(oldest_us, last_us - self._lateness_us) <= first_us and last_us <= bound_us:
-                # None is late, whichever comes first, and none is beyond the bound.
-                held.changes.append(columns)
-                self._believe(partition, last_us)
-                self._offsets[partition] = run.offset(taken - 1) + 1
-                self._tell_applied(columns.counts(), sum(run.dropped.values()), outcomes)
-                return taken, False
         clock_us = oldest_us + self._lateness_us
         for place, change in run.since(0, taken):
             time_us = 0 if change is None else change.stamp.time_us
@@ -342,7 +334,7 @@ class Ingest:
                 continue
             letter = run.letters.get(place)
             if change is not None and time_us < oldest_us:
-                letter = DeadLetter(run.records[place], "late", "older than the lateness bound")
+                letter = DeadLetter(records[place], "late", "older than the lateness bound")
             elif change is not None:
                 fate = self._weighed(partition, run, place, time_us, limit)
                 bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
@@ -353,31 +345,26 @@ class Ingest:
                 if fate is not _Fate.SET_ASIDE:
                     hold(change)
                     continue
-                letter = DeadLetter(run.records[place], "ahead_of_time", "ahead of what follows it")
+                letter = DeadLetter(records[place], "ahead_of_time", "ahead of what follows it")
             if letter is None:
                 outcomes["unknown", "ignored"] += 1
                 continue
             run.dropped.pop(place, None)
             held.letters.append(letter)
-            held.letter_bytes += len(run.records[place].value or b"")
+            held.letter_bytes += len(records[place].value or b"")
             outcomes["unknown", "dead_letter"] += 1
         if stopped:
-            self._source.pause(TopicPartition(*partition), run.offset(taken))
-        elif taken < len(run):
-            self._undecided[partition] = list(run.records[taken:])
+            self._source.pause(TopicPartition(*partition), records[taken].offset)
+        elif taken < len(records):
+            self._undecided[partition] = list(records[taken:])
         if taken:
-            self._offsets[partition] = run.offset(taken - 1) + 1
-        dropped = sum(count for place, count in run.dropped.items() if place < taken)
-        self._tell_applied(Counter(map(type, held.changes[n_before:])), dropped, outcomes)
-        return taken, stopped
-
-    def _tell_applied(
-        self, counts: Mapping[Any, int], dropped: int, outcomes: Counter[tuple[str, str]]
-    ) -> None:
-        for kind, count in counts.items():
+            self._offsets[partition] = records[taken - 1].offset + 1
+        for kind, count in Counter(map(type, held.changes[n_before:])).items():
             outcomes[KINDS[kind], "applied"] += count
+        dropped = sum(count for place, count in run.dropped.items() if place < taken)
         if dropped:
             self._observer.dropped_attributes(dropped)
+        return taken, stopped
 
     def _position(self, partition: tuple[str, int]) -> Position:
         return Position(self._offsets[partition], self._clocks_us.get(partition))

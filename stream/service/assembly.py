@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -24,7 +23,6 @@ from ktsafe.state.store import GraphStore
 from ktsafe.stream.config.places import audit_folder, private_folder
 from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings
-from ktsafe.stream.ingest.read_ahead import ReadAhead, ReaderPlan
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.monitoring import status_board, status_server
 from ktsafe.stream.monitoring.summary import Summary
@@ -84,17 +82,14 @@ def run_from_settings(
             stack.enter_context(server)
             told.insert(0, metrics)
         observer = Observers(*told)
-        reader = read_ahead(settings) if config.ingest.read_ahead else None
-        feed = reader or source(settings)
         ports = Ports(
             open_store=lambda: store or _open_with_room(settings, observer, stopping),
             open_dead_letters=lambda: dead_letter_sink(settings),
-            source=feed,
+            source=source(settings),
             sink=config.sink.release_sink(settings.site),
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
             open_reader=release_reader(settings),
-            reader=reader,
         )
         plan = _service_settings(settings, maker, drain=drain)
         run_service(ports, plan, observer=observer, stopping=stopping.is_set)
@@ -196,21 +191,6 @@ def source(settings: Settings) -> Source:
     """Return the configured source, not opened."""
     bytes_max = settings.config.ingest.record_bytes_max
     return settings.config.source.source(settings.site, record_bytes_max=bytes_max)
-
-
-def read_ahead(settings: Settings) -> ReadAhead:
-    """Return what lets another process read the configured source, not opened."""
-    config = settings.config
-    bytes_max = config.ingest.record_bytes_max
-    plan = ReaderPlan(
-        source=partial(config.source.source, settings.site, record_bytes_max=bytes_max),
-        schema=settings.schema,
-        record_bytes_max=bytes_max,
-        event_format=wrapping(config.source),
-        log_level=config.log.level,
-        log_format=config.log.format,
-    )
-    return ReadAhead(plan)
 
 
 def release_reader(settings: Settings) -> Callable[[], ReleaseReader]:

@@ -30,7 +30,6 @@ from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.files.release_figures import recent_releases
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
-from ktsafe.stream.ingest.runs import Reader
 from ktsafe.stream.maintenance.erasure import EraseLetters, Eraser, erase_again
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
@@ -85,15 +84,13 @@ class Ports:
     """What a service reads from, and writes to. Whatever it opens it closes again.
 
     Without `open_control` nobody can command it; `erase_letters` blanks dead letters. Without
-    `open_reader` of the sink a state that is behind it cannot catch up. `reader` reads the source;
-    by default that is done in between.
+    `open_reader` of the sink a state that is behind it cannot catch up.
     """
 
     open_store: Callable[[], GraphStore]
     open_dead_letters: Callable[[], DeadLetterSink]
     source: Source
     sink: ReleaseSink
-    reader: Reader | None = None
     open_control: Callable[[], Control] | None = None
     erase_letters: EraseLetters = lambda _: None
     open_reader: Callable[[], ReleaseReader] | None = None
@@ -215,7 +212,6 @@ class _Wiring:
             settings=settings.ingest,
             observer=self.observer,
             clocks=self.clocks,
-            reader=self.ports.reader,
         )
         within_s = settings.loop.erase_within_s
         housekeeping = Housekeeping(

@@ -1,6 +1,6 @@
 """Histories of the whole service, each drawn from one seed.
 
-    python -m tests.histories [--seeds 1000] [--first 0] [--seed 7] [--read-ahead]
+    python -m tests.histories [--seeds 1000] [--first 0] [--seed 7]
 
 Prints a line for each seed with something wrong, and what was tried in all. With `--seed` one
 history runs twice: what is printed of both is the same, byte for byte.
@@ -30,13 +30,12 @@ class Endless(BaseException):
     """A history takes longer than any should; no handler of errors is to stop it."""
 
 
-def told(seed: int, *, reads_ahead: bool = False) -> History:
+def told(seed: int) -> History:
     """Run the history of a seed, and judge it."""
     where = MEMORY if MEMORY.is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="ktsafe-history-", dir=where))
     is_linked = seed % LINKED_ONE_IN == LINKED_ONE_IN - 5
-    is_real = seed % REAL_ONE_IN == 0
-    history = History(seed, folder, real=is_real, linked=is_linked, reads_ahead=reads_ahead)
+    history = History(seed, folder, real=seed % REAL_ONE_IN == 0, linked=is_linked)
     try:
         history.run()
         judge(history)
@@ -55,11 +54,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, help="one history, twice")
-    parser.add_argument("--read-ahead", action="store_true", help="as by another process")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
     if given.seed is not None:
-        one, again = (told(given.seed, reads_ahead=given.read_ahead) for _ in range(2))
+        one, again = told(given.seed), told(given.seed)
         print(line(one))
         print(line(again))
         raise SystemExit(1 if one.problems or line(one) != line(again) else 0)
@@ -71,7 +69,7 @@ def main() -> None:
         for seed in range(given.first, given.first + given.seeds):
             signal.alarm(ENDS_WITHIN_S)
             try:
-                history = told(seed, reads_ahead=given.read_ahead)
+                history = told(seed)
             except Endless:
                 totals["problems"] += 1
                 print(f"seed {seed}: no end within {ENDS_WITHIN_S} s", flush=True)

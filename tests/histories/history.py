@@ -55,13 +55,7 @@ class History(Observer):
     """What happens from one seed. `run` returns when all is over."""
 
     def __init__(
-        self,
-        seed: int,
-        folder: Path,
-        *,
-        real: bool = False,
-        linked: bool = False,
-        reads_ahead: bool = False,
+        self, seed: int, folder: Path, *, real: bool = False, linked: bool = False
     ) -> None:
         self.seed, self.folder, self.real = seed, folder, real or linked
         self.options = SEQUENCE if linked else None
@@ -99,7 +93,6 @@ class History(Observer):
             if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
         }
         self.world = World(folder / "first", [[] for _ in self.partitions], sequence=self.options)
-        self.world.reads_ahead = reads_ahead
         if self.clock is Clock.WALL:
             self.world.now_s = 1_000_000.5
         disk = MemoryDisk(random.Random(f"disk {seed}").randbytes(SECRET_BYTES))
@@ -378,7 +371,6 @@ class History(Observer):
         world = World(self.folder / folder, none, sequence=self.options)
         world.log, world.releases = self.world.log, self.world.releases
         world.letters, world.now_s = self.world.letters, self.world.now_s
-        world.reads_ahead = self.world.reads_ahead
         return world
 
     def _copy_starts(self) -> None:

@@ -37,13 +37,6 @@ def test_nothing_is_wrong_whatever_happens(first):
         assert not history.problems, line(history)
 
 
-def test_nothing_is_wrong_where_records_are_read_ahead():
-    """Twenty of them once more, a sequence among them, as where another process reads."""
-    for seed in range(30, 50):
-        history = told(seed, reads_ahead=True)
-        assert not history.problems, line(history)
-
-
 def test_a_real_release_is_verified_too():
     """With the real anonymizer: each release that lands is safe, by its bytes."""
     history = told(0)

@@ -40,14 +40,11 @@ def test_a_feed_on_three_partitions_becomes_verified_releases(tmp_path, cluster)
     assert found == [i % 3 for i in range(len(found))]
 
 
-@pytest.mark.parametrize("is_read_ahead", [False, True])
-def test_kill_9_loses_and_repeats_nothing(tmp_path, cluster, is_read_ahead):
+def test_kill_9_loses_and_repeats_nothing(tmp_path, cluster):
     """Killed at random moments, attacks among them, it goes on where it was, byte for byte."""
     partitions = feeds.assigned(services.small_feed(people=300), 3, 4)
     site = kafka_site(tmp_path, partitions, cluster)
     site.config.write_text(site.config.read_text().replace(running.UNATTACKED, ""))
-    if is_read_ahead:
-        running.read_ahead(site)
     killed, seen = services.drain_with_kills(site, 3, 5, tmp_path, within_s=5.0)
     assert killed > 0
     services.check(site, partitions, tmp_path / "read", seen=seen)
@@ -68,8 +65,7 @@ def test_a_topic_of_another_state_is_refused(tmp_path, cluster):
     assert topics[1] in last
 
 
-@pytest.mark.parametrize("is_read_ahead", [False, True])
-def test_an_unreachable_broker_ends_in_one_paragraph(tmp_path, is_read_ahead):
+def test_an_unreachable_broker_ends_in_one_paragraph(tmp_path):
     """After bounded retries: what is unreachable, what to do, and its own exit code."""
     site = running.site(
         tmp_path / "site",
@@ -79,21 +75,16 @@ def test_an_unreachable_broker_ends_in_one_paragraph(tmp_path, is_read_ahead):
         every="1d",
         kafka='\n[kafka]\nbootstrap_servers = ["127.0.0.1:1"]\nretry_for_s = 2\n',
     )
-    if is_read_ahead:
-        running.read_ahead(site)
     assert site.start().wait(60) == Exit.UNAVAILABLE
     last = (site.folder / "log.txt").read_text().strip().splitlines()[-1]
     assert last.startswith("ktsafe: ")
     assert "127.0.0.1:1" in last
 
 
-@pytest.mark.parametrize("is_read_ahead", [False, True])
-def test_sigterm_stops_cleanly_and_the_next_start_continues(tmp_path, cluster, is_read_ahead):
+def test_sigterm_stops_cleanly_and_the_next_start_continues(tmp_path, cluster):
     """A long-running service ends with 0 on SIGTERM, and nothing is lost."""
     partitions = feeds.assigned(services.small_feed(), 2, 6)
     site = kafka_site(tmp_path, partitions, cluster)
-    if is_read_ahead:
-        running.read_ahead(site)
     process = site.start()
     site.wait_until(site.has_audits, process)
     process.send_signal(signal.SIGTERM)

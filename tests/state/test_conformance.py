@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections import Counter
 from collections.abc import Callable
 
-import msgspec
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe.state.changes import (
     Change,
-    ChangeColumns,
     EdgeAdd,
     EdgeRemove,
-    Stamp,
     VertexDelete,
     VertexUpsert,
 )
@@ -87,63 +82,6 @@ def test_any_permutation_gives_the_graph_of_the_naive_fold(
     counts = store.counts()
     assert (counts["vertices"], counts["edges"]) == (len(vertices), len(edges))
     assert counts["edges_waiting"] == len(waiting)
-
-
-def in_columns(drawn: list[Change]) -> list[Change | ChangeColumns]:
-    """Return changes in columns: one after the other, those of a partition together."""
-    runs = itertools.groupby(drawn, lambda change: (change.stamp.topic, change.stamp.partition))
-    return [ChangeColumns.of(*origin, list(run)) for origin, run in runs]
-
-
-@property_test
-@given(
-    drawn=changes(),
-    is_one_partition=st.booleans(),
-    size=st.integers(1, 30),
-    mixed=st.randoms(use_true_random=False),
-)
-def test_in_columns_changes_do_what_they_do_one_by_one(
-    make_handle: MakeHandle,
-    drawn: list[Change],
-    is_one_partition: bool,
-    size: int,
-    mixed: random.Random,
-) -> None:
-    """After every commit all is the same, numbers included, whatever part of it is in columns."""
-    if is_one_partition:
-        drawn = [
-            msgspec.structs.replace(each, stamp=Stamp(each.stamp.time_us, "a", 0, offset))
-            for offset, each in enumerate(drawn)
-        ]
-    store, other = make_handle().store, make_handle().store
-    for start in range(0, len(drawn), size):
-        some = drawn[start : start + size]
-        cut = mixed.randint(0, len(some))
-        store.commit(some, {})
-        other.commit([*in_columns(some[:cut]), *some[cut:]], {})
-        assert exactly(other.snapshot()) == exactly(store.snapshot())
-        assert other.counts() == store.counts()
-        assert people_remembered(other) == people_remembered(store)
-
-
-@property_test
-@given(drawn=changes(), without=st.randoms(use_true_random=False))
-def test_columns_are_changes(drawn: list[Change], without: random.Random) -> None:
-    """What goes into columns comes out again, but for ties that are left out."""
-    for columns in in_columns(drawn):
-        assert isinstance(columns, ChangeColumns)
-        found = list(columns.each())
-        at = drawn.index(found[0])
-        assert found == drawn[at : at + len(found)]
-        assert {kind: n for kind, n in columns.counts().items() if n} == Counter(map(type, found))
-        deleted = [each.id for each in found if isinstance(each, VertexDelete)]
-        assert columns.deleted() == deleted
-        ties = [each for each in found if isinstance(each, (EdgeAdd, EdgeRemove))]
-        gone = [without.random() < 0.5 for _ in ties]
-        left = [each for each, is_gone in zip(ties, gone, strict=True) if not is_gone]
-        rest = list(columns.each(without=np.array(gone, dtype=np.bool_)))
-        assert rest == [each for each in found if each not in ties or each in left]
-        assert columns.is_present.tolist() == [isinstance(each, EdgeAdd) for each in ties]
 
 
 @property_test

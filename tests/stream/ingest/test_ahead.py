@@ -59,7 +59,7 @@ def test_at_rest_a_plausible_time_needs_no_confirmation(following, is_plausible,
     assert weigh(50, following, 10, at_rest=lambda *_: is_plausible)[0] is expected
 
 
-def ingest_of(log, store, letters, at_once=5, reader_of=None):
+def ingest_of(log, store, letters, at_once=5):
     """Return an ingest of a log over a store, as a process that starts makes one."""
     source = MemorySource(log)
     offsets = {p: at.next_offset for p, at in store.positions().items()}
@@ -72,7 +72,6 @@ def ingest_of(log, store, letters, at_once=5, reader_of=None):
         settings=IngestSettings(batch_records_max=at_once),
         observer=Observer(),
         clocks=Clocks(wall_us=lambda: 0, monotonic=lambda: 0.0),
-        reader=reader_of and reader_of(source),
     )
 
 

@@ -48,7 +48,6 @@ from tests.memory_connectors import (
     MemorySource,
 )
 from tests.memory_store import MemoryStore
-from tests.stream.ingest.one_process import ReadAheadHere
 
 SCHEMA = Schema(
     ("gender",), "health", frozenset({"ill"}), expect_absent={"ill", "gender", "health"}
@@ -172,8 +171,6 @@ class World:
         self.open_dead_letters: Callable[[], DeadLetterSink] = lambda: MemoryDeadLetterSink(
             self.letters, self.faults
         )
-        self.reads_ahead = False
-        """Whether records are read and judged before they are asked for, as by another process."""
         self.min_f1 = 0.0
         """The owner's floor at the gate."""
         self.epsilon_per_year_micro = 0
@@ -220,18 +217,13 @@ class World:
         def sleep(seconds: float) -> None:
             self.now_s += seconds
 
-        if self.reads_ahead:
-            feed = ReadAheadHere(lambda: tied(self.open_source()), self.schema)
-        else:
-            feed = tied(self.open_source())
         ports = Ports(
             open_store=lambda: tied(self.open_store()),
             open_dead_letters=lambda: tied(self.open_dead_letters()),
-            source=feed,
+            source=tied(self.open_source()),
             sink=tied(self.open_sink()),
             open_control=open_control,
             open_reader=lambda: MemoryReleaseReader(self.releases),
-            reader=feed if self.reads_ahead else None,
         )
         settings = ServiceSettings(
             schema=self.schema,

@@ -3,7 +3,6 @@
 import contextlib
 import importlib.metadata
 import json
-import os
 import shutil
 import signal
 import stat
@@ -14,10 +13,8 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.ingest.read_ahead import PROGRAM
 from ktsafe.stream.service import assembly
 from tests import feeds, running, services
-from tests.running import children, command_of
 from tests.stream.workers.cluster import local_cluster
 
 NO_FILES = ["--vertices=x", "--edges=x", "--schema=x"]
@@ -46,15 +43,13 @@ def test_kill_9_loses_and_repeats_nothing(tmp_path):
     services.check(site, partitions, tmp_path / "read", seen=seen)
 
 
-def sequence_of(folder, kills, workers, *, is_read_ahead=False):
+def sequence_of(folder, kills, workers):
     """Return the bytes of a sequence's releases, by a service that is killed so often."""
     folder.mkdir(exist_ok=True)
     feed = [services.small_feed()]
     site = running.files_site(folder / "site", feed, services.ATTRIBUTES, "month", "all")
     text = site.config.read_text().replace("[release]", "[release]\nseed = 7")
     site.config.write_text(f"{text}\n[workers]\n{workers}\n")
-    if is_read_ahead:
-        running.read_ahead(site)
     services.drain_with_kills(site, kills, 3, folder, within_s=6.0)
     site.releases(folder / "read")
     running.verify_releases([folder / "read"])
@@ -71,13 +66,9 @@ def undisturbed(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("is_read_ahead", [False, True])
-def test_kill_9_changes_no_byte_of_a_sequence(undisturbed, tmp_path, is_read_ahead):
-    """With window = "all" a killed service publishes what one that ran through publishes.
-
-    So does one whose source another process reads.
-    """
-    assert sequence_of(tmp_path, 2, "", is_read_ahead=is_read_ahead) == undisturbed
+def test_kill_9_changes_no_byte_of_a_sequence(undisturbed, tmp_path):
+    """With window = "all" a killed service publishes what one that ran through publishes."""
+    assert sequence_of(tmp_path, 2, "") == undisturbed
 
 
 def test_kill_9_changes_no_byte_of_a_sequence_on_a_cluster(undisturbed, tmp_path):
@@ -97,21 +88,6 @@ def test_signals_stop_the_service_and_nothing_is_lost(tmp_path):
     site.drain()
     services.check(site, partitions, tmp_path / "read")
     assert stat.S_IMODE((site.folder / "state").stat().st_mode) == 0o700
-
-
-def test_a_reader_that_is_killed_ends_the_service_and_nothing_is_lost(tmp_path):
-    """It says what to do, with the code at which supervisors start it again; then it goes on."""
-    partitions = [services.small_feed()]
-    site = site_of(tmp_path, partitions)
-    running.read_ahead(site)
-    process = site.start()
-    site.wait_until(site.has_audits, process)
-    (reader,) = [child for child in children(process.pid) if PROGRAM in command_of(child)]
-    os.kill(reader, signal.SIGKILL)
-    assert process.wait(60) == Exit.UNAVAILABLE
-    assert "Start again: nothing is lost" in (site.folder / "log.txt").read_text()
-    site.drain()
-    services.check(site, partitions, tmp_path / "read")
 
 
 def test_a_thread_that_is_still_at_work_does_not_change_how_it_ends():

@@ -34,11 +34,9 @@ from tests.stream.service.simulation_feed import (
 )
 
 
-@pytest.mark.parametrize("reads_ahead", [False, True])
-def test_every_slot_shows_the_graph_of_its_time(tmp_path, reads_ahead):
+def test_every_slot_shows_the_graph_of_its_time(tmp_path):
     """Two partitions read at any pace: each release is the graph at its slot, by event time."""
     world = World(tmp_path, PARTITIONS)
-    world.reads_ahead = reads_ahead
     counts = world.run()
     check_history(world)
     assert [r for r, *_ in counts.published] == sorted(world.releases.releases)
@@ -58,11 +56,9 @@ def test_a_second_run_publishes_nothing_new(tmp_path):
     assert world.digests() == before
 
 
-@pytest.mark.parametrize("reads_ahead", [False, True])
-def test_the_feed_goes_on_after_a_drain(tmp_path, reads_ahead):
+def test_the_feed_goes_on_after_a_drain(tmp_path):
     """Later events make later releases; earlier ones keep their bytes."""
     world = World(tmp_path, PARTITIONS)
-    world.reads_ahead = reads_ahead
     world.run()
     before = world.digests()
     more = [event("vertex.upsert", 43, "fay", gender="f"), event("edge.add", 71, "fay", "eve")]
@@ -95,8 +91,7 @@ def crash_everywhere(world_of, total):
             return step
 
 
-@pytest.mark.parametrize("reads_ahead", [False, True])
-def test_a_crash_loses_and_repeats_nothing_on_disk(tmp_path, reads_ahead):
+def test_a_crash_loses_and_repeats_nothing_on_disk(tmp_path):
     """Crash before or after every seventh call of store, ledger, source and sinks; start again.
 
     At every call, with releases that cost nothing: `tests.histories`.
@@ -104,9 +99,7 @@ def test_a_crash_loses_and_repeats_nothing_on_disk(tmp_path, reads_ahead):
 
     def world_of(step):
         folder = tmp_path / str(step)
-        world = World(folder, PARTITIONS, store=disk_store(folder / "store", SCHEMA))
-        world.reads_ahead = reads_ahead
-        return world
+        return World(folder, PARTITIONS, store=disk_store(folder / "store", SCHEMA))
 
     assert crash_everywhere(world_of, 7) > 150
 
