@@ -29,7 +29,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench bench-all paper trials trials-sequence simulate histories dates erasures faults flips kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories dates erasures faults flips kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -76,6 +76,9 @@ paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper,
 peers: $(STAMP) ## our releases beside k-degree, TmF and PrivGraph, by PGB's queries: DATA=folder, OUT=var/paper
 	mkdir -p $(OUT)
 	$(RUN) -m lab.evaluation.peers $(if $(DATA),--data $(DATA)) --out $(OUT)/peers.jsonl
+
+record: $(STAMP) ## record what must stay equal while code is rebuilt: DATA=folder, OUT=var/paper
+	$(RUN) -m lab.recording --out $(OUT)/record.json $(if $(DATA),--data $(DATA))
 
 trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
 	$(RUN) -m lab.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)
