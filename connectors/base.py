@@ -160,9 +160,6 @@ class ReleaseBundle:
     recorded:
         The manifest's sha256 as the service's ledger has it: a sink publishes no others under
         this id. None where nobody has recorded it (a bundle that was read).
-    former:
-        Folder of the release before in the sequence, as it was staged, so a sink may send what
-        changed. None, or other bytes, where they are no longer there: readers get the same.
     """
 
     release_id: str
@@ -170,7 +167,6 @@ class ReleaseBundle:
     folder: Path
     files: tuple[str, ...]
     recorded: str | None = None
-    former: Path | None = None
 
     def digest(self) -> str:
         """Return the sha256 of the manifest, which fixes every other byte."""

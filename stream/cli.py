@@ -23,7 +23,7 @@ from ktsafe.stream.command_registry import app, current  # noqa: E402
 from ktsafe.stream.errors import Exit, exit_code  # noqa: E402
 from ktsafe.stream.process import logs, process  # noqa: E402
 
-OF_THE_SERVICE: Final = frozenset({"kafka", "prometheus_client", "rocksdict", "zstandard"})
+OF_THE_SERVICE: Final = frozenset({"kafka", "prometheus_client", "rocksdict"})
 """Packages that the library works without; the extra `service` installs them."""
 
 

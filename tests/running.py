@@ -239,10 +239,7 @@ def kafka_site(
         folder,
         attributes=attributes,
         source=f'kind = "kafka"\ntopic = "events-{run}"',
-        sink=(
-            f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"\n'
-            "full_every = 3"
-        ),
+        sink=f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"',
         every=every,
         window=window,
         kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',

@@ -12,10 +12,7 @@ its value) and no others, and the release's nominal time as its timestamp.
     withdrawn 0      why its owner has withdrawn it, at any time later
 
 Chunks may be spread over several transactions; manifest and marker come in the last. A release that
-is sent again after a failure begins again at seq 0.
-
-With format 2 the stream of bytes is a frame that the files are unpacked from
-(`ktsafe.connectors.kafka_topics.deltas`), in smaller chunks.
+is sent again after a failure begins again at seq 0 with the same bytes.
 """
 
 from __future__ import annotations
@@ -31,15 +28,12 @@ CHUNK: Final = "chunk"
 MANIFEST: Final = "manifest"
 MARKER: Final = "marker"
 WITHDRAWN: Final = "withdrawn"
-PLAIN: Final = 1
-"""Format of a release whose files are sent as they are."""
-PACKED: Final = 2
-"""Format of a release whose files are packed."""
+FORMAT: Final = 1
 SEQ_MAX: Final = 1_000_000
 """Half a terabyte of the chunks that are published; their numbers take a reader 100 MB."""
 
 
-class Marker(msgspec.Struct, frozen=True, omit_defaults=True):
+class Marker(msgspec.Struct, frozen=True):
     """The last record of a release.
 
     Attributes
@@ -48,11 +42,6 @@ class Marker(msgspec.Struct, frozen=True, omit_defaults=True):
         Fixes every byte of the release.
     files:
         Name and length of each file in the stream of chunks, in order.
-    base:
-        The manifest's sha256 of the release before, if this one is unpacked beside it. A release
-        without one is full.
-    since_full:
-        How many releases ago the last full one came.
     """
 
     format: int
@@ -61,12 +50,6 @@ class Marker(msgspec.Struct, frozen=True, omit_defaults=True):
     chunks: int
     chunk_bytes: int
     files: list[tuple[str, int]]
-    base: str = ""
-    since_full: int = 0
-
-    def length(self) -> int:
-        """Return the number of bytes of all files."""
-        return sum(length for _, length in self.files)
 
 
 class ReleasePart(NamedTuple):
@@ -107,12 +90,6 @@ def cut(folder: Path, names: Sequence[str], chunk_bytes: int) -> Iterator[bytes]
         yield rest.ljust(chunk_bytes, b"\0")
 
 
-def cut_bytes(frame: bytes, chunk_bytes: int) -> Iterator[bytes]:
-    """Yield bytes as chunks of equal size, the last one padded with zeros."""
-    for start in range(0, len(frame), chunk_bytes):
-        yield frame[start : start + chunk_bytes].ljust(chunk_bytes, b"\0")
-
-
 def decode(record: Any) -> ReleasePart | None:
     """Return the release part that a consumed record holds, or None if it is something else.
 
@@ -145,5 +122,4 @@ def decode_marker(found: ReleasePart) -> Marker | None:
         marker = msgspec.json.decode(found.value, type=Marker)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    known = marker.format in {PLAIN, PACKED}
-    return marker if known and marker.release_id == found.release_id else None
+    return marker if marker.format == FORMAT and marker.release_id == found.release_id else None

@@ -20,7 +20,7 @@ from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
 from ktsafe.connectors.errors import SinkConflict, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.connectors.kafka_topics import chunks, client, deltas
+from ktsafe.connectors.kafka_topics import chunks, client
 from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart
 from ktsafe.connectors.regular_files import is_safe_name
 
@@ -69,30 +69,10 @@ class _Set:
         """
         size_fits = self.chunk_bytes == marker.chunk_bytes or not marker.chunks
         counted = sum(seq < marker.chunks for seq in self.seqs)
+        lengths = [length for _, length in marker.files]
         room = marker.chunks * self.chunk_bytes
-        if marker.format == chunks.PACKED:
-            size_fits = size_fits and room <= deltas.frame_bytes_max(marker.length())
-            room = deltas.BYTES_MAX
-        fits = all(length >= 0 for _, length in marker.files) and marker.length() <= room
+        fits = all(0 <= length <= room for length in lengths) and sum(lengths) <= room
         return size_fits and counted == marker.chunks and fits and bool(self.manifest)
-
-    def unpack(self, marker: Marker, base: bytes) -> None:
-        """Put the files into the place of the frame that holds them.
-
-        Raises
-        ------
-        ValueError
-            If they are not in it.
-        """
-        frame = b""
-        if self.file is not None:
-            self.file.seek(0)
-            frame = self.file.read(marker.chunks * self.chunk_bytes)
-        files = deltas.unpack(frame, base, marker.length())
-        self.file = self.file or self.spool.open("w+b")
-        self.file.seek(0)
-        self.file.truncate()
-        self.file.write(files)
 
     def drop(self) -> None:
         """Forget all chunks."""
@@ -103,52 +83,11 @@ class _Set:
         self.seqs.clear()
 
 
-@dataclasses.dataclass
-class _Former:
-    """The files of the release that was read last, one after the other: the base of the next.
-
-    They are held open and have no name, so nothing is left of them when the reader ends.
-    """
-
-    marker: Marker | None = None
-    file: BinaryIO | None = None
-
-    def is_base_of(self, marker: Marker) -> bool:
-        """Whether a release can be unpacked beside this one."""
-        told = self.marker
-        return (
-            told is not None
-            and marker.base == told.manifest_sha256
-            and told.length() <= deltas.BYTES_MAX
-        )
-
-    def files(self) -> bytes:
-        """Return the bytes."""
-        assert self.marker is not None
-        if self.file is None:
-            return b""
-        self.file.seek(0)
-        return self.file.read(self.marker.length())
-
-    def keep(self, found: _Set, marker: Marker) -> None:
-        """Take the files of another release out of its set."""
-        self.close()
-        self.file, found.file = found.file, None
-        self.marker = marker
-
-    def close(self) -> None:
-        """Give the files up."""
-        if self.file is not None:
-            self.file.close()
-            self.file = None
-
-
 class KafkaReleaseReader:
     """Reads complete releases of a topic. Implements `ktsafe.connectors.base.ReleaseReader`.
 
     Only committed records count, and only sets that a marker completes. A release whose first
-    chunks retention has removed is ignored with a warning, if it is the first that is left; so are
-    the changes of it that follow, up to the next full release.
+    chunks retention has removed is ignored with a warning, if it is the first that is left.
     """
 
     def __init__(self, settings: KafkaSettings, topic: str) -> None:
@@ -165,7 +104,6 @@ class KafkaReleaseReader:
         sets: dict[str, _Set] = {}
         done: dict[str, str] = {}
         whole: dict[str, ReleaseBundle] = {}
-        former = _Former()
         try:
             for record in self._records(follow=follow):
                 part = chunks.decode(record)
@@ -188,11 +126,10 @@ class KafkaReleaseReader:
                     continue
                 marker = chunks.decode_marker(part)
                 if marker is None:
-                    raise bundles.damaged(part.release_id, "its marker")
+                    hint = "its marker is damaged, or of another version. Do not use this copy."
+                    raise SinkConflict("read releases", f"release {part.release_id}", hint)
                 if not self._repeated(marker, done):
-                    bundle = None
-                    if self._is_whole(found, marker, former, first=not done, begun=bool(whole)):
-                        bundle = self._finish(found, marker, into, record, former)
+                    bundle = self._finish(found, marker, into, record, first=not done)
                     done[marker.release_id] = marker.manifest_sha256
                     if bundle is not None:
                         whole[bundle.release_id] = bundle
@@ -200,7 +137,6 @@ class KafkaReleaseReader:
                 found.drop()
                 del sets[part.release_id]
         finally:
-            former.close()
             for unfinished in sets.values():
                 unfinished.drop()
             shutil.rmtree(spools, ignore_errors=True)
@@ -250,40 +186,21 @@ class KafkaReleaseReader:
             raise SinkConflict("read releases", f"release {marker.release_id}", hint)
         return digest is not None
 
-    @staticmethod
-    def _is_whole(
-        found: _Set, marker: Marker, former: _Former, *, first: bool, begun: bool
-    ) -> bool:
-        """Whether a release can be rebuilt; retention may have removed what it takes."""
+    def _finish(
+        self, found: _Set, marker: Marker, into: Path, record: Any, *, first: bool
+    ) -> ReleaseBundle | None:
+        """Rebuild a complete release and check every byte."""
         release_id = marker.release_id
         if not found.complete(marker):
             if first:
                 log.warning("release %s: retention has removed its beginning", release_id)
-                return False
+                return None
             raise bundles.damaged(release_id, "its chunks")
-        if not marker.base or former.is_base_of(marker):
-            return True
-        if begun:
-            raise bundles.damaged(release_id, "the release before it")
-        log.warning("release %s: retention has removed what it changes", release_id)
-        return False
-
-    @staticmethod
-    def _finish(
-        found: _Set, marker: Marker, into: Path, record: Any, former: _Former
-    ) -> ReleaseBundle:
-        """Rebuild a complete release and check every byte."""
-        release_id = marker.release_id
         if hashlib.sha256(found.manifest).hexdigest() != marker.manifest_sha256:
             raise bundles.damaged(release_id, MANIFEST)
         sums = bundles.manifest_sums(found.manifest, release_id)
         if sorted(name for name, _ in marker.files) != sorted(sums):
             raise bundles.damaged(release_id, "its marker")
-        if marker.format == chunks.PACKED:
-            try:
-                found.unpack(marker, former.files() if marker.base else b"")
-            except ValueError:
-                raise bundles.damaged(release_id, "its chunks") from None
         temporary = into / f".tmp-{release_id}"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
@@ -291,7 +208,6 @@ class KafkaReleaseReader:
         _split(found.file or io.BytesIO(), temporary, marker.files)
         bundles.check_folder(temporary, release_id)
         bundles.put_in_place(temporary, into / release_id)
-        former.keep(found, marker)
         names = tuple(name for name, _ in marker.files)
         return ReleaseBundle(release_id, record.timestamp, into / release_id, (MANIFEST, *names))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -14,11 +13,11 @@ from kafka import errors as kafka_errors
 
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from ktsafe.connectors.errors import ConnectorError, Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.connectors.kafka_topics import chunks, client, deltas
-from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart
-from ktsafe.connectors.kafka_topics.tail import last_marker
+from ktsafe.connectors.kafka_topics import chunks, client
+from ktsafe.connectors.kafka_topics.chunks import ReleasePart
+from ktsafe.connectors.kafka_topics.tail import last_release
 from ktsafe.connectors.regular_files import is_safe_name
 
 log = logging.getLogger(__name__)
@@ -56,9 +55,6 @@ class KafkaReleaseSink:
     ----------
     transactional_id:
         Stable name of this publisher; of two instances with the same one the later wins.
-    full_every:
-        One of so many releases is sent in full, the others as changes of the one before, all of
-        them packed; 1: every release as it is.
     chunk_bytes, transaction_bytes_max:
         Size of a chunk, and of the values of one transaction.
     """
@@ -69,14 +65,12 @@ class KafkaReleaseSink:
         topic: str,
         *,
         transactional_id: str,
-        full_every: int = 1,
         chunk_bytes: int = CHUNK_BYTES,
         transaction_bytes_max: int = TRANSACTION_BYTES_MAX,
     ) -> None:
         self._settings = settings
         self._topic = topic
         self._transactional_id = transactional_id
-        self._full_every = full_every
         self._chunk_bytes = chunk_bytes
         self._transaction_bytes_max = transaction_bytes_max
         self._producer: Any = None
@@ -101,8 +95,9 @@ class KafkaReleaseSink:
 
     def last(self) -> PublishedRelease | None:
         """Return the last release whose marker is committed."""
-        marker = self._last_marker()
-        return None if marker is None else _published(marker)
+        settings = self._settings
+        with client.translated("read releases", self._topic, settings, at_work=self._at_work):
+            return last_release(self._settings, self._topic)
 
     def present(self) -> None:
         """Return nothing: what is in a topic stays as it is, until retention removes it."""
@@ -118,11 +113,9 @@ class KafkaReleaseSink:
             # Step 1
             self._take_over(retry=False)
             # Step 2
-            marker = self._last_marker()
-            last = None if marker is None else _published(marker)
-            if not bundles.check_order(release, last, self._topic):
+            if not bundles.check_order(release, self.last(), self._topic):
                 # Step 3
-                self._send_all(bundle, release, marker)
+                self._send_all(bundle, release)
         except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
             raise self._ended_by(error) from None
         except Unavailable:
@@ -211,18 +204,10 @@ class KafkaReleaseSink:
             "compression_type": None,
         }
 
-    def _last_marker(self) -> Marker | None:
-        """Return the last marker that is committed."""
-        settings, topic = self._settings, self._topic
-        with client.translated("read releases", topic, settings, at_work=self._at_work):
-            return last_marker(settings, topic)
-
-    def _send_all(
-        self, bundle: ReleaseBundle, release: PublishedRelease, last: Marker | None
-    ) -> None:
+    def _send_all(self, bundle: ReleaseBundle, release: PublishedRelease) -> None:
         batch: list[ReleasePart] = []
         size = 0
-        for part in self._parts(bundle, release, last):
+        for part in self._parts(bundle, release):
             closing = part.kind != chunks.CHUNK
             if batch and size + len(part.value) > self._transaction_bytes_max and not closing:
                 self._transaction(batch, bundle)
@@ -231,50 +216,23 @@ class KafkaReleaseSink:
             size += len(part.value)
         self._transaction(batch, bundle)
 
-    def _parts(
-        self, bundle: ReleaseBundle, release: PublishedRelease, last: Marker | None
-    ) -> Iterator[ReleasePart]:
-        """Yield the records of a release; `last` is the marker that stands before them."""
+    def _parts(self, bundle: ReleaseBundle, release: PublishedRelease) -> Iterator[ReleasePart]:
         release_id, names = bundle.release_id, bundle.files[1:]
-        marker = Marker(
-            format=chunks.PLAIN,
-            release_id=release_id,
-            manifest_sha256=release.digest,
-            chunks=0,
-            chunk_bytes=self._chunk_bytes,
-            files=[(name, (bundle.folder / name).stat().st_size) for name in names],
-        )
-        values = chunks.cut(bundle.folder, names, self._chunk_bytes)
-        if self._full_every > 1 and marker.length() <= deltas.BYTES_MAX:
-            marker, values = self._packed(bundle, marker, last) or (marker, values)
         seq = 0
-        for value in values:
+        for value in chunks.cut(bundle.folder, names, self._chunk_bytes):
             yield chunks.part(release_id, seq, chunks.CHUNK, value)
             seq += 1
         manifest = (bundle.folder / MANIFEST).read_bytes()
         yield chunks.part(release_id, seq, chunks.MANIFEST, manifest)
-        marker = msgspec.structs.replace(marker, chunks=seq)
+        marker = chunks.Marker(
+            format=chunks.FORMAT,
+            release_id=release_id,
+            manifest_sha256=release.digest,
+            chunks=seq,
+            chunk_bytes=self._chunk_bytes,
+            files=[(name, (bundle.folder / name).stat().st_size) for name in names],
+        )
         yield chunks.part(release_id, seq + 1, chunks.MARKER, msgspec.json.encode(marker))
-
-    def _packed(
-        self, bundle: ReleaseBundle, marker: Marker, last: Marker | None
-    ) -> tuple[Marker, Iterator[bytes]] | None:
-        """Return the marker and the chunks of a release that is packed.
-
-        None if it would not be unpacked as it was: a topic keeps what is written there.
-        """
-        size = min(self._chunk_bytes, deltas.CHUNK_BYTES)
-        told: dict[str, Any] = {"format": chunks.PACKED, "chunk_bytes": size}
-        base = b""
-        if last is not None and last.since_full + 1 < self._full_every:
-            base = _files_of(bundle.former, last)
-            if base:
-                told |= {"base": last.manifest_sha256, "since_full": last.since_full + 1}
-        content = _read(bundle.folder, marker)
-        frame = deltas.pack(content, base)
-        if deltas.unpack(frame, base, marker.length()) != content:
-            return None
-        return msgspec.structs.replace(marker, **told), chunks.cut_bytes(frame, size)
 
     def _transaction(self, parts: list[ReleasePart], bundle: ReleaseBundle) -> None:
         """Send `parts` in one transaction.
@@ -326,33 +284,6 @@ class KafkaReleaseSink:
         if manager is not None and manager.is_transactional():
             client.close_quietly(producer.abort_transaction)
         client.drop_producer(producer, timeout_s=1)
-
-
-def _published(marker: Marker) -> PublishedRelease:
-    return PublishedRelease(marker.release_id, marker.manifest_sha256)
-
-
-def _files_of(folder: Path | None, marker: Marker) -> bytes:
-    """Return the files of the release of a marker, if this folder has it; else nothing.
-
-    A marker comes from the topic: no file is read but those that the release consists of.
-    """
-    if folder is None or marker.length() > deltas.BYTES_MAX:
-        return b""
-    try:
-        found = bundles.check_folder(folder, marker.release_id)
-        sums = bundles.manifest_sums((folder / MANIFEST).read_bytes(), marker.release_id)
-        if found != _published(marker) or sorted(sums) != sorted(name for name, _ in marker.files):
-            return b""
-        files = _read(folder, marker)
-    except (SinkConflict, OSError):
-        return b""
-    return files if len(files) == marker.length() else b""
-
-
-def _read(folder: Path, marker: Marker) -> bytes:
-    """Return the files that a marker names, one after the other."""
-    return b"".join((folder / name).read_bytes() for name, _ in marker.files)
 
 
 def _flush(producer: Any, deadline: float) -> None:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from kafka import TopicPartition as KafkaTopicPartition
 
+from ktsafe.connectors.base import PublishedRelease
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks, client
-from ktsafe.connectors.kafka_topics.chunks import Marker
 
 WINDOW: Final = 16
 """Offsets looked at first; each further step back looks at twice as many."""
@@ -18,8 +18,8 @@ POLL_MS: Final = 20
 """Short, because a poll that meets nothing but control records waits for its whole time."""
 
 
-def last_marker(settings: KafkaSettings, topic: str) -> Marker | None:
-    """Return the last marker that is committed.
+def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None:
+    """Return the last release whose marker is committed.
 
     Waits until no transaction is open, so the answer is final: the caller has fenced off
     the producer that may have left one.
@@ -43,7 +43,7 @@ def last_marker(settings: KafkaSettings, topic: str) -> Marker | None:
             start = max(beginning, stop - size)
             marker = _last_marker(consumer, at, start, stop, settings)
             if marker is not None:
-                return marker
+                return PublishedRelease(marker.release_id, marker.manifest_sha256)
             stop, size = start, size * 2
         return None
 
@@ -72,7 +72,7 @@ def stable_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline:
 
 def _last_marker(
     consumer: Any, at: KafkaTopicPartition, start: int, stop: int, settings: KafkaSettings
-) -> Marker | None:
+) -> chunks.Marker | None:
     """Return the last marker in a range of offsets."""
     found = None
     for record in client.records_between(consumer, at, start, stop, settings, POLL_MS):

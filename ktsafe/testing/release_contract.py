@@ -110,29 +110,6 @@ class ReleaseContract:
         reader.close()
         assert checked == [(b.release_id, b.digest()) for b in staged]
 
-    def test_the_release_before_changes_nothing_for_readers(
-        self, sink: ReleaseSink, staging: Path, read: Callable[..., list[ReleaseBundle]]
-    ) -> None:
-        """A sink may make use of it while its bytes are there; readers get whole releases.
-
-        Here it is there, is gone, has other bytes, and is another one than the last at the sink.
-        """
-        rows = [f"{i},{i * i}\n".encode() for i in range(900)]
-        tables = [b"".join(rows[: 800 + i] + rows[802 + i :]) for i in range(6)]
-        staged = [
-            stage(staging, f"s-{i:04}", FILES | {"edges.csv": table})
-            for i, table in enumerate(tables)
-        ]
-        expected = [content(bundle) for bundle in staged]
-        formers = [None, *(bundle.folder for bundle in staged)]
-        formers[3] = staging / "gone"
-        formers[5] = staged[1].folder
-        for i, (bundle, former) in enumerate(zip(staged, formers, strict=False)):
-            if i == 4:
-                (staged[3].folder / "edges.csv").write_bytes(b"changed by somebody")
-            sink.publish(dataclasses.replace(bundle, former=former))
-        assert [content(bundle) for bundle in read()] == expected
-
     def test_last(self, sink: ReleaseSink, staging: Path) -> None:
         """The sink knows the last complete release and its digest."""
         assert sink.last() is None

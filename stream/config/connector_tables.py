@@ -164,7 +164,6 @@ class KafkaSinkTable(SinkTable, frozen=True, tag="kafka"):
 
     topic: Name
     transactional_id: Name = "ktsafe-releases"
-    full_every: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
 
     @property
     def kafka_topic(self) -> str:
@@ -179,12 +178,7 @@ class KafkaSinkTable(SinkTable, frozen=True, tag="kafka"):
         """Return a sink that writes chunks and a marker."""
         from ktsafe.connectors.kafka_topics import KafkaReleaseSink
 
-        return KafkaReleaseSink(
-            site.cluster,
-            self.topic,
-            transactional_id=self.transactional_id,
-            full_every=self.full_every,
-        )
+        return KafkaReleaseSink(site.cluster, self.topic, transactional_id=self.transactional_id)
 
     def release_reader(self, site: Site) -> ReleaseReader:
         """Return a reader of the topic."""

@@ -306,22 +306,18 @@ class Publisher:
             lost = self._compare_all(releases, self._sink.present())
             if former and former.release_id in lost and self._can_be_sent_again(former):
                 self._sink.publish(self._bundle(former))
-            self._sink.publish(self._bundle(record, former))
+            self._sink.publish(self._bundle(record))
             self._observer.release_phase("publish", self._monotonic() - started)
 
         self._publishing = self._executor.submit(publish)
 
-    def _bundle(self, record: ReleaseRecord, former: ReleaseRecord | None = None) -> ReleaseBundle:
-        is_same = former is not None and former.sequence_id == record.sequence_id
+    def _bundle(self, record: ReleaseRecord) -> ReleaseBundle:
         return ReleaseBundle(
             release_id=record.release_id,
             nominal_time_ms=record.slot_us // 1000,
             folder=self._snapshotter.staging_folder(record.release_id),
             files=tuple(record.files),
             recorded=record.files[MANIFEST],
-            former=self._snapshotter.staging_folder(former.release_id)
-            if former is not None and is_same
-            else None,
         )
 
     def _can_be_sent_again(self, record: ReleaseRecord) -> bool:

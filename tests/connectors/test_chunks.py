@@ -97,7 +97,7 @@ def test_markers_are_checked() -> None:
     assert chunks.decode_marker(good._replace(kind=chunks.CHUNK)) is None
     assert chunks.decode_marker(good._replace(value=value + b" ")) is None
     assert chunks.decode_marker(chunks.part("s-0002", 3, chunks.MARKER, value)) is None
-    later = msgspec.json.encode(marker(format=3))
+    later = msgspec.json.encode(marker(format=2))
     assert chunks.decode_marker(chunks.part("s-0001", 3, chunks.MARKER, later)) is None
     assert chunks.decode_marker(chunks.part("s-0001", 3, chunks.MARKER, b"[]")) is None
 
@@ -190,6 +190,7 @@ def memory_bounded(bytes_max: int) -> Iterator[None]:
         {"files": []},
         {"chunk_bytes": -4},
         {"chunk_bytes": 1 << 40},
+        {"format": 2},
     ],
 )
 def test_a_marker_that_lies_is_refused_before_anything_is_made_of_it(

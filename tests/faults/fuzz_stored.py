@@ -15,11 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-import msgspec
-
 from ktsafe.connectors.errors import ConnectorError
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.connectors.kafka_topics import chunks, deltas
+from ktsafe.connectors.kafka_topics import chunks
 from ktsafe.connectors.kafka_topics.release_reader import KafkaReleaseReader
 from ktsafe.errors import KtsafeError
 from ktsafe.state.errors import StateError
@@ -27,7 +25,6 @@ from ktsafe.stream.files.parquet import holds_table, table_bytes
 from ktsafe.stream.maintenance import backup
 
 BETWEEN = b"\x1e"
-FRAME_BYTES = 128
 WRITTEN_MAX = 1 << 20
 """Bytes that an input of some thousand may become on the disk."""
 
@@ -42,10 +39,7 @@ def summed(text: bytes, parts: dict[str, bytes]) -> bytes:
 
 
 class Topic:
-    """Records of a release topic: `release;seq;kind;` and the value; sums of all are right.
-
-    A `packed` value is sent as the chunk that holds its frame, `changes` beside the value before.
-    """
+    """Records of a release topic: `release;seq;kind;` and the value; sums of all are right."""
 
     def __init__(self, folder: Path, json_mutated: Callable[[bytes, random.Random], bytes]) -> None:
         self._folder, self._json_mutated = folder, json_mutated
@@ -54,18 +48,14 @@ class Topic:
     def __call__(self, data: bytes) -> None:
         """Read all releases of a topic that holds these records."""
         records = []
-        parts = {"manifest": b"", "former": b"", "a.csv": b""}
+        manifests = {"manifest": b""}
         for line in data.split(BETWEEN):
             release_id, seq, kind, value = (*line.split(b";", 3), b"", b"", b"", b"")[:4]
-            if kind in {b"packed", b"changes"}:
-                base = parts["a.csv"] if kind == b"changes" else b""
-                kind, parts["a.csv"] = b"chunk", value
-                value = deltas.pack(value, base).ljust(FRAME_BYTES, b"\0")
-            elif kind == b"chunk":
-                parts["a.csv"] = value.rstrip(b"\0")
-            value = summed(value, parts)
+            if kind == b"chunk":
+                manifests["a.csv"] = value.rstrip(b"\0")
+            value = summed(value, manifests)
             if kind == b"manifest":
-                parts["former"], parts["manifest"] = parts["manifest"], value
+                manifests["manifest"] = value
             digest = hashlib.sha256(value).hexdigest().encode()
             headers = [("release_id", release_id), ("seq", seq), ("kind", kind), ("sha256", digest)]
             records.append(SimpleNamespace(headers=headers, value=value, timestamp=1))
@@ -81,34 +71,16 @@ class Topic:
             shutil.rmtree(into)
 
     def examples(self) -> list[bytes]:
-        """Return a topic with one release, one that is packed, and one of its changes."""
+        """Return a topic with one release, whole."""
         content = b"source,target\na,b\n"
         manifest = b'{"sha256": {"a.csv": "sum of a.csv"}}'
         marker = chunks.Marker(1, "000001", "sum of manifest", 1, 20, [("a.csv", len(content))])
-        packed = msgspec.structs.replace(marker, format=chunks.PACKED, chunk_bytes=FRAME_BYTES)
-        changes = msgspec.structs.replace(
-            packed, release_id="000002", base="sum of former", since_full=1
-        )
-        frame = deltas.pack(content, b"").ljust(FRAME_BYTES, b"\0")
-        full = self._lines(packed, b"packed", content, manifest)
-        return [
-            BETWEEN.join(lines)
-            for lines in (
-                self._lines(marker, b"chunk", content.ljust(20, b"\0"), manifest),
-                [*full, *self._lines(changes, b"changes", content, manifest)],
-                # Here what is changed is the frame itself.
-                self._lines(packed, b"chunk", frame, summed(manifest, {"a.csv": content})),
-            )
+        lines = [
+            b"000001;0;chunk;" + content.ljust(20, b"\0"),
+            b"000001;1;manifest;" + manifest,
+            b"000001;2;marker;" + json.dumps(_fields(marker)).encode(),
         ]
-
-    @staticmethod
-    def _lines(marker: chunks.Marker, kind: bytes, value: bytes, manifest: bytes) -> list[bytes]:
-        head = marker.release_id.encode()
-        return [
-            b";".join([head, b"0", kind, value]),
-            b";".join([head, b"1", b"manifest", manifest]),
-            b";".join([head, b"2", b"marker", json.dumps(_fields(marker)).encode()]),
-        ]
+        return [BETWEEN.join(lines)]
 
     def mutated(self, data: bytes, dice: random.Random) -> bytes:
         """Change a record's JSON or one of its headers; repeat, drop or move a record."""
@@ -130,7 +102,6 @@ class Topic:
 
 _HEADERS = [
     *(b"", b"0", b"1", b"-1", b"9999999", b"1000000", b"9" * 40, b"chunk", b"manifest"),
-    *(b"packed", b"changes"),
     *(b"marker", b"../x", b"/etc/x", b"000001", b"000002", b".hidden", b"a" * 300, b"\xff", b"\0"),
 ]
 

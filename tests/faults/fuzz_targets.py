@@ -36,7 +36,6 @@ with atheris.instrument_imports(
         "ktsafe.stream.slots",
         "ktsafe.connectors.bundles",
         "ktsafe.connectors.kafka_topics.chunks",
-        "ktsafe.connectors.kafka_topics.deltas",
         "ktsafe.connectors.kafka_topics.release_reader",
         "ktsafe.stream.files.parquet",
         "ktsafe.stream.maintenance.backup",

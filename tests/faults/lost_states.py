@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import io
 import random
 import shutil
@@ -135,12 +134,10 @@ def _on_topic(site: running.Site, folder: Path, bundles: list[ReleaseBundle]) ->
     other = f"{topic}-{len(bundles)}"
     settings = KafkaSettings(bootstrap_servers=(server,))
     create_topics(settings, [TopicSpec(name=other, role=Role.RELEASES)])
-    sink = KafkaReleaseSink(settings, other, transactional_id=other, full_every=3)
+    sink = KafkaReleaseSink(settings, other, transactional_id=other)
     sink.open()
-    former = None
     for bundle in bundles:
-        sink.publish(dataclasses.replace(bundle, former=former))
-        former = bundle.folder
+        sink.publish(bundle)
     sink.close()
     changes = (f'"{topic}"', f'"{other}"'), ('transactional_id = "', f'transactional_id = "{other}')
     return copied(site, folder, *changes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import random
 import signal
 import subprocess
 import sys
@@ -44,10 +42,9 @@ ROOT = Path(__file__).resolve().parents[2]
 class KafkaReleaseWorld:
     """A topic for releases, with chunks and transactions so small that one release has several."""
 
-    def __init__(self, kafka: KafkaSettings, topic: str, full_every: int = 1) -> None:
+    def __init__(self, kafka: KafkaSettings, topic: str) -> None:
         self.kafka = kafka
         self.topic = topic
-        self.full_every = full_every
         self.transactional_id = f"tx-{topic}"
 
     def sink(self) -> KafkaReleaseSink:
@@ -55,7 +52,6 @@ class KafkaReleaseWorld:
             self.kafka,
             self.topic,
             transactional_id=self.transactional_id,
-            full_every=self.full_every,
             chunk_bytes=CHUNK_BYTES,
             transaction_bytes_max=TRANSACTION_BYTES_MAX,
         )
@@ -82,24 +78,16 @@ class TestKafkaReleases(ReleaseContract):
     """A topic of releases, published and read."""
 
 
-class TestKafkaReleasesAsChanges(ReleaseContract):
-    """A topic of releases, all but every third as changes of the one before."""
-
-    @pytest.fixture
-    def world(self, kafka: KafkaSettings, new_topic: Callable[..., str]) -> KafkaReleaseWorld:
-        return KafkaReleaseWorld(kafka, new_topic(Role.RELEASES), full_every=3)
-
-
 CRASH = """
 import os, signal, sys
 from pathlib import Path
 from ktsafe.connectors.base import ReleaseBundle
 from ktsafe.connectors.kafka_topics import KafkaReleaseSink, KafkaSettings
 
-bootstrap, topic, transactional_id, folder, chunk, transaction, where, full_every = sys.argv[1:]
+bootstrap, topic, transactional_id, folder, chunk, transaction, where = sys.argv[1:]
 sink = KafkaReleaseSink(
     KafkaSettings(bootstrap_servers=(bootstrap,)), topic, transactional_id=transactional_id,
-    chunk_bytes=int(chunk), transaction_bytes_max=int(transaction), full_every=int(full_every),
+    chunk_bytes=int(chunk), transaction_bytes_max=int(transaction),
 )
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
 send, commits = sink._transaction, []
@@ -116,15 +104,17 @@ sink._transaction = transaction
 sink.open()
 folder = Path(folder)
 sink.publish(ReleaseBundle(folder.name, 1_600_000_000_000, folder,
-                           ("manifest.json", "a.csv", "b.csv"),
-                           former=folder.with_name("s-0000")))
+                           ("manifest.json", "a.csv", "b.csv")))
 """
 
 
-def killed(cluster: Cluster, world: KafkaReleaseWorld, bundle: ReleaseBundle, where: str) -> None:
-    """Publish in a process that kills itself there."""
-    arguments = [cluster.bootstrap, world.topic, world.transactional_id, str(bundle.folder)]
-    arguments += [str(CHUNK_BYTES), str(TRANSACTION_BYTES_MAX), where, str(world.full_every)]
+@pytest.mark.parametrize("where", ["in_first", "after_first", "in_second", "after_last"])
+def test_kill_while_publishing(
+    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle, tmp_path: Path, where: str
+) -> None:
+    """Whenever the publisher is killed, readers see nothing or all, and in the end one release."""
+    arguments = [cluster.bootstrap, world.topic, world.transactional_id, str(large.folder)]
+    arguments += [str(CHUNK_BYTES), str(TRANSACTION_BYTES_MAX), where]
     done = subprocess.run(
         [sys.executable, "-c", CRASH, *arguments],
         cwd=ROOT,
@@ -134,14 +124,6 @@ def killed(cluster: Cluster, world: KafkaReleaseWorld, bundle: ReleaseBundle, wh
         timeout=60,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-
-
-@pytest.mark.parametrize("where", ["in_first", "after_first", "in_second", "after_last"])
-def test_kill_while_publishing(
-    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle, tmp_path: Path, where: str
-) -> None:
-    """Whenever the publisher is killed, readers see nothing or all, and in the end one release."""
-    killed(cluster, world, large, where)
     seen = [b.release_id for b in world.read(tmp_path / "before")]
     assert seen == (["s-0001"] if where == "after_last" else [])
     sink = world.sink()
@@ -156,52 +138,10 @@ def test_kill_while_publishing(
     assert kinds.count(b"marker") == 2
 
 
-@pytest.mark.parametrize("where", ["in_first", "after_first", "in_second", "after_last"])
-@pytest.mark.parametrize("afterwards", ["as changes", "in full", "as it is"])
-def test_kill_while_publishing_changes(
-    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path, where: str, afterwards: str
-) -> None:
-    """Whenever the publisher is killed, and however it goes on, each release comes once and whole.
-
-    It goes on as it began, without the release before (which was lost with its staging folder), or
-    with another configuration.
-    """
-    world.full_every = 4
-    staging = tmp_path / "staging"
-    dice = random.Random(4)
-    rows = [b"%016x\n" % dice.getrandbits(64) for _ in range(4_000)]
-    first, second, third = (
-        stage(staging, f"s-000{i}", {"a.csv": b"".join(rows[i:1_000] + new), "b.csv": b"z"})
-        for i, new in enumerate(([], rows[1_000:], rows[500:]))
-    )
-    sink = world.sink()
-    sink.open()
-    sink.publish(first)
-    sink.close()
-    killed(cluster, world, second, where)
-    seen = [b.release_id for b in world.read(tmp_path / "before")]
-    assert seen == (["s-0000", "s-0001"] if where == "after_last" else ["s-0000"])
-    if afterwards == "as it is":
-        world.full_every = 1
-    sink = world.sink()
-    sink.open()
-    sink.publish(
-        dataclasses.replace(second, former=first.folder if afterwards == "as changes" else None)
-    )
-    sink.publish(dataclasses.replace(third, former=second.folder))
-    sink.close()
-    found = world.read(tmp_path / "after")
-    assert [content(b) for b in found] == [content(b) for b in (first, second, third)]
-    kinds = [dict(r.headers)["kind"] for r in cluster.records(world.topic)]
-    assert kinds.count(b"marker") == 3
-
-
-@pytest.mark.parametrize("full_every", [1, 3])
 def test_what_a_record_tells(
-    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle, full_every: int
+    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle
 ) -> None:
     """Records carry four headers, the nominal time and chunks of one size, uncompressed."""
-    world.full_every = full_every
     sink = world.sink()
     sink.open()
     sink.publish(large)
@@ -279,16 +219,16 @@ def test_fenced_off_by_what_was_given_up(
         patch.setattr(sink_module.client, "bounded", unanswered)
         with pytest.raises(Unavailable):
             sink.publish(bundle)
-    real_last = sink._last_marker
+    real_last = sink.last
 
     def last() -> Any:
         stale.open()  # The broker comes to the request now, when our next producer is there.
         return real_last()
 
-    monkeypatch.setattr(sink, "_last_marker", last)
+    monkeypatch.setattr(sink, "last", last)
     with pytest.raises(Unavailable):
         sink.publish(bundle)
-    monkeypatch.setattr(sink, "_last_marker", real_last)
+    monkeypatch.setattr(sink, "last", real_last)
     sink.publish(bundle)
     assert [content(b) for b in world.read(tmp_path / "out")] == [content(bundle)]
     monkeypatch.setattr(sink_module, "DOUBT_S", 0.0)

@@ -110,7 +110,7 @@ for name in sys.argv[1].split(","):
 from ktsafe.stream import cli
 sys.exit(cli.run_command(sys.argv[2:]))
 """
-SERVICE = "kafka,crc32c,lz4,prometheus_client,rocksdict,zstandard"
+SERVICE = "kafka,crc32c,lz4,prometheus_client,rocksdict"
 
 
 def run_without(packages: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
