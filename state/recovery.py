@@ -7,18 +7,18 @@ import hashlib
 import json
 import secrets
 import struct
+from array import array
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import keys
 from ktsafe.state.database import Database
+from ktsafe.state.edge_rows import column
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.folder import (
     DATABASE,
@@ -33,9 +33,8 @@ from ktsafe.state.ledger import EMPTY, Writes
 from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord
 from ktsafe.state.resident import ResidentGraph
 from ktsafe.state.store import Position
-from ktsafe.state.usual_records import PADDING, ValueCodes, usual_records
 
-_PEOPLE_AT_ONCE: Final = 2_000
+_PEOPLE_AT_ONCE: Final = 500
 _TIES_AT_ONCE: Final = 1_000
 """As many rows as stay in a processor's cache."""
 
@@ -236,42 +235,28 @@ def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress)
     vertices, attributes = graph.vertices, graph.numbers_of_attributes()
     names = bytearray()
     labels: list[str | bytes] = []
-    lives: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+    lives = array("q")
     downs: list[tuple[int, Mark]] = []
-    known = [ValueCodes(partial(vertices.coded, place)) for place in range(len(attributes))]
-    codes: list[list[NDArray[np.int32]]] = [[np.empty(0, dtype=np.int32)] for _ in attributes]
+    codes = [array("i") for _ in attributes]
     for block in database.scan_blocks(keys.VERTICES, _PEOPLE_AT_ONCE):
         names += b"".join([key for key, _ in block])
-        rows = [row for _, row in block]
-        data = b"".join((*rows, PADDING))
-        found = usual_records(
-            data, np.cumsum([len(row) for row in rows], dtype=np.int64), attributes
-        )
-        n_before = len(labels)
-        spans = zip(found.ids.start.tolist(), found.ids.end.tolist(), strict=True)
-        labels += [data[start:end].decode() for start, end in spans]
-        columns = [each.of(data, told) for each, told in zip(known, found.values, strict=True)]
-        for i in np.flatnonzero(~found.is_usual).tolist():
-            record = decode_record(rows[i])
-            _check((record.id is None) == (record.up is None) != (record.alias is None))
-            labels[n_before + i] = record.label
-            found.lives[i] = -1 if record.life is None else record.life
-            if record.down is not None:
-                downs.append((n_before + i, record.down))
-            for place, attribute in enumerate(attributes):
-                if attribute in record.attributes:
-                    value = record.attributes[attribute][1]
-                    columns[place][i] = vertices.coded(place, [value])[0]
-        lives.append(found.lives)
-        for column, more in zip(codes, columns, strict=True):
-            column.append(more)
+        records = [decode_record(row) for _, row in block]
+        for r in records:
+            _check((r.id is None) == (r.up is None) != (r.alias is None))
+        downs += [(i, r.down) for i, r in enumerate(records, len(labels)) if r.down is not None]
+        labels += [r.label for r in records]
+        lives.extend([-1 if r.life is None else r.life for r in records])
+        registers = [r.attributes for r in records]
+        for place, attribute in enumerate(attributes):
+            values = [found[attribute][1] if attribute in found else None for found in registers]
+            codes[place].extend(vertices.coded(place, values))
     _check(len(names) == len(labels) * keys.VERTEX_KEY.size)
     numbers = np.frombuffer(names, dtype=">u4").astype(np.int64)
     marks = {int(numbers[i]): mark for i, mark in downs}
-    vertices.load(numbers, labels, np.concatenate(lives), marks, progress.n_lives)
+    vertices.load(numbers, labels, column(lives), marks, progress.n_lives)
     vertices.n_ended = progress.n_ended
-    for place, column in enumerate(codes):
-        vertices.load_codes(place, numbers, np.concatenate(column))
+    for place, told in enumerate(codes):
+        vertices.load_codes(place, numbers, column(told))
     return vertices.n_held
 
 
