@@ -1,6 +1,6 @@
 """kt-safe anonymization of attributed graphs: arrays in, arrays out.
 
-Only `ktsafe.reader` and `ktsafe.datasets` read files, and nothing here reads a clock, the
+Only `ktsafe.reader` and `ktsafe.inputs` read files, and nothing here reads a clock, the
 environment or a global random state, but for where compiled kernels are kept
 (`ktsafe.compiled_kernels`). Each name is loaded when it is first asked for: for the errors alone
 nobody waits for the compiler.

@@ -1,6 +1,5 @@
-"""Synthetic graphs and feeds, functions of their random generator; and published network files."""
+"""Synthetic graphs and feeds, functions of their random generator."""
 
-from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.datasets.social_feed import life, social_feed
 from ktsafe.datasets.social_network import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork
 from ktsafe.datasets.synthetic import SYNTHETIC_SCHEMA, uniform
@@ -9,10 +8,8 @@ __all__ = [
     "SOCIAL_FEED_SCHEMA",
     "SYNTHETIC_SCHEMA",
     "FeedRates",
-    "NetworkFile",
     "SocialNetwork",
     "life",
-    "read_network",
     "social_feed",
     "uniform",
 ]

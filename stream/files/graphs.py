@@ -18,7 +18,6 @@ import msgspec
 import numpy as np
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import (
     ID_AGAIN,
     NO_ID,
@@ -29,6 +28,7 @@ from ktsafe.errors import (
     told_lines,
 )
 from ktsafe.generalization.levels import Declared
+from ktsafe.inputs import Network, read_network
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
 
@@ -134,7 +134,7 @@ def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
 
     `vertices` has a column `id` and one per attribute of the schema (others are ignored). Where
     it is None the vertices are those that the file of edges names, with the attributes it has.
-    `edges` is any file that `ktsafe.datasets.read_network` reads, such as a CSV file with the
+    `edges` is any file that `ktsafe.inputs.read_network` reads, such as a CSV file with the
     columns `source` and `target`.
 
     Raises
@@ -187,7 +187,7 @@ def gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
     faults += [InvalidGraph(f"{told}.") for told in told_lines(path, bad)]
 
 
-def _read_edges(edges: Path, people: _People, bad: BadLines) -> NetworkFile:
+def _read_edges(edges: Path, people: _People, bad: BadLines) -> Network:
     """Return the edges of a file, each once and without loops."""
     ends: list[tuple[int, int]] = []
     unknown = f"names a vertex that {people.path} does not list"
@@ -203,7 +203,8 @@ def _read_edges(edges: Path, people: _People, bad: BadLines) -> NetworkFile:
     pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
     joining = pairs[pairs[:, 0] != pairs[:, 1]]
     once = np.unique(joining, axis=0)
-    return NetworkFile([], {}, once, len(joining) - len(once), len(pairs) - len(joining))
+    repeated, loops = len(joining) - len(once), len(pairs) - len(joining)
+    return Network("CSV", [], {}, once, repeated=repeated, loops=loops)
 
 
 @dataclasses.dataclass
@@ -253,7 +254,7 @@ class _People:
         return found
 
 
-def _in_place(network: NetworkFile, people: _People, edges: Path) -> NetworkFile:
+def _in_place(network: Network, people: _People, edges: Path) -> Network:
     """Return a network with its vertices at the positions of a file that lists more of them."""
     places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
     if people.is_whole and (places < 0).any():
@@ -265,7 +266,7 @@ def _in_place(network: NetworkFile, people: _People, edges: Path) -> NetworkFile
 def _graph_file(
     schema: Schema,
     columns: Mapping[str, list[Any]],
-    network: NetworkFile,
+    network: Network,
     ignored: Collection[str] = (),
 ) -> GraphFile:
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
@@ -281,8 +282,9 @@ def _graph_file(
         name: Counter(ungrouped.category(name, value) for value in given[name])
         for name in schema.groups
     }
-    told = tuple(sorted({*network.ignored, *ignored, *(columns.keys() - {*names})}))
-    return GraphFile(graph, network.ids, network.edges_repeated, network.loops, told, people)
+    directions = {"directions"} if network.directed else set[str]()
+    told = tuple(sorted({*network.ignored, *directions, *ignored, *(columns.keys() - {*names})}))
+    return GraphFile(graph, network.ids, network.repeated, network.loops, told, people)
 
 
 def read_levels(path: Path) -> dict[str, list[Declared]]:

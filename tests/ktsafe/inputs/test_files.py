@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from ktsafe.datasets import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
+from ktsafe.inputs import Network, read_network
 
 N = 9
 PAIRS = [(0, 1), (1, 2), (2, 0), (3, 7), (7, 4), (4, 3), (5, 6)]
@@ -22,7 +22,7 @@ def expected() -> set[frozenset[str]]:
     return {frozenset((f"{u}", f"{v}")) for u, v in PAIRS}
 
 
-def ties(network: NetworkFile, shift: int = 0) -> set[frozenset[str]]:
+def ties(network: Network, shift: int = 0) -> set[frozenset[str]]:
     names = [str(int(name) - shift) for name in network.ids]
     return {frozenset((names[u], names[v])) for u, v in network.edges.tolist()}
 
@@ -43,9 +43,8 @@ EDGE_LISTS = {
 }
 MORE = "columns behind the second"
 IGNORED = {
-    "SNAP": ("directions",),
     "Network Repository": (MORE,),
-    "KONECT": (MORE, "directions"),
+    "KONECT": (MORE,),
     "ours, weighted": ("weight",),
 }
 
@@ -63,8 +62,9 @@ def test_edge_lists(tmp_path: Path, kind: str) -> None:
         network = read_network(tmp_path / file)
         assert ties(network) == expected()
         assert network.ids == list(dict.fromkeys(str(end) for pair in PAIRS for end in pair))
-        assert (network.edges_repeated, network.loops) == (0, 0)
+        assert (network.repeated, network.loops) == (0, 0)
         assert network.ignored == IGNORED.get(kind, ())
+        assert network.directed == (len(PAIRS) if kind in {"SNAP", "KONECT"} else 0)
 
 
 def test_repeated_edges_and_loops_are_counted(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_repeated_edges_and_loops_are_counted(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_text("a b\nb a\na b\nc c\n")
     network = read_network(tmp_path / "net.txt")
     assert network.ids == ["a", "b", "c"]
-    assert (network.edges.tolist(), network.edges_repeated, network.loops) == ([[0, 1]], 2, 1)
+    assert (network.edges.tolist(), network.repeated, network.loops) == ([[0, 1]], 2, 1)
 
 
 def matrix(pairs: list[tuple[int, int]]) -> sparse.coo_array:
@@ -90,10 +90,11 @@ def test_matrix_market(tmp_path: Path, symmetry: str) -> None:
     for file in (path, path.with_suffix(".mtx.gz")):
         network = read_network(file)
         assert (len(network.ids), ties(network, shift=1)) == (N, expected())
-        assert network.edges_repeated == (0 if symmetry == "symmetric" else len(PAIRS))
+        assert network.repeated == (0 if symmetry == "symmetric" else len(PAIRS))
         assert network.ignored == ()
     io.mmwrite(path, matrix(PAIRS) * 2)
-    assert read_network(path).ignored == ("directions", "values")
+    network = read_network(path)
+    assert (network.ignored, network.directed) == (("values",), len(PAIRS))
 
 
 def test_arrays(tmp_path: Path) -> None:
@@ -103,14 +104,15 @@ def test_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", edge_index=edges, node_feat=features, node_label=labels)
     network = read_network(tmp_path / "a.npz")
     assert ties(network) == expected()
-    assert network.columns["feat_1"][:3] == [0.5, 1.5, 2.5]
-    assert network.columns["label"] == list(range(N))
+    assert network.columns["feat_1"][:3] == ["0.5", "1.5", "2.5"]
+    assert network.columns["label"] == list(map(str, range(N)))
     sparse.save_npz(tmp_path / "b.npz", matrix([*PAIRS, *((v, u) for u, v in PAIRS)]).tocsr())
     network = read_network(tmp_path / "b.npz")
-    assert (ties(network), network.edges_repeated, len(network.ids)) == (expected(), 0, N)
+    assert (ties(network), network.repeated, len(network.ids)) == (expected(), 0, N)
     assert network.ignored == ()
     sparse.save_npz(tmp_path / "c.npz", 2 * matrix(PAIRS).tocsr())
-    assert read_network(tmp_path / "c.npz").ignored == ("directions", "values")
+    network = read_network(tmp_path / "c.npz")
+    assert (network.ignored, network.directed) == (("values",), len(PAIRS))
 
 
 def test_folder_of_ogb(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_folder_of_ogb(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "edge.csv.gz"):
         network = read_network(path)
         assert (ties(network), len(network.ids)) == (expected(), N)
-        assert network.columns["feat_0"] == list(range(N))
+        assert network.columns["feat_0"] == list(map(str, range(N)))
     put("num-node-list", [[4], [5]])
     with pytest.raises(InvalidGraph, match="2 networks"):
         read_network(tmp_path)
@@ -147,8 +149,9 @@ def test_attributes_of_vertices(tmp_path: Path, kind: str, graph: type[nx.Graph]
     for file in (path, tmp_path / f"net.{kind}.gz"):
         network = read_network(file)
         assert (ties(network), len(network.ids)) == (expected(), N)
-        assert network.edges_repeated == int(made.is_multigraph())
-        assert network.ignored == (*(("directions",) if made.is_directed() else ()), "kind")
+        assert network.repeated == int(made.is_multigraph())
+        assert network.directed == (made.number_of_edges() if made.is_directed() else 0)
+        assert network.ignored == ("kind",)
         assert network.columns["club"] == ["A"] * 4 + ["B"] * 5
         again = network.to_networkx()
         assert nx.is_isomorphic(again, nx.Graph(made))
