@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import typer  # noqa: E402 -- the folder of kernels must be chosen first
 
 from ktsafe.errors import KtsafeError  # noqa: E402
-from ktsafe.stream.command_registry import app, current  # noqa: E402
+from ktsafe.stream.command_registry import app  # noqa: E402
 from ktsafe.stream.errors import Exit, exit_code  # noqa: E402
 from ktsafe.stream.process import logs, process  # noqa: E402
 
@@ -52,7 +52,7 @@ def run_command(arguments: list[str], program: typer.Typer = app) -> int:
     """Run one command line and return its exit code (see `ktsafe.stream.errors.Exit`)."""
     try:
         name = program.info.name
-        result = program(args=current(arguments), prog_name=name, standalone_mode=False)
+        result = program(args=arguments, prog_name=name, standalone_mode=False)
     except typer.Exit as error:
         return int(error.exit_code)
     except (KtsafeError, typer.TyperException, ModuleNotFoundError, OSError) as error:

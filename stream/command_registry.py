@@ -66,20 +66,6 @@ Examples:
   ktsafe config > ktsafe.toml           a configuration with every key, to start a service from
   ktsafe COMMAND --help                 what a command does, and its options"""
 
-OLD: Final = {
-    "attack": Place("old_names", "attack"),
-    "letters": Place("letters", "app"),
-    "report": Place("old_names", "report"),
-}
-"""Names that commands had before: not listed, and understood until the next version."""
-OLD_WORDS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
-    ("config", "check"): ("config",),
-    ("config", "example"): ("config",),
-    ("topics", "check"): ("topics",),
-    ("topics", "create"): ("topics", "--create"),
-}
-"""Words that command lines began with before, and those of now: understood as long."""
-
 PLACES: Final = {name: place for section in SECTIONS.values() for name, place in section.items()}
 
 
@@ -87,7 +73,7 @@ class _Commands(Mapping[str, Any]):
     """The commands of the table; each is made when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        place = PLACES.get(name) or OLD[name]
+        place = PLACES[name]
         found = getattr(import_module(f"{HERE}.{place.module}"), place.name)
         outer = typer.Typer(rich_markup_mode=None, add_completion=False)
         if isinstance(found, typer.Typer):
@@ -171,17 +157,6 @@ def ktsafe(
     ] = False,
 ) -> None:
     """Publish a social network's graph, release by release, without giving its people away."""
-
-
-def current(words: list[str]) -> list[str]:
-    """Return a command line in the words of now.
-
-    Examples
-    --------
-    >>> current(["topics", "create", "ktsafe.toml"])
-    ['topics', '--create', 'ktsafe.toml']
-    """
-    return [*OLD_WORDS.get(tuple(words[:2]), tuple(words[:2])), *words[2:]]
 
 
 def summary_at(place: Place) -> str:

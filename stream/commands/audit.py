@@ -92,13 +92,13 @@ def audit(
         return _receipt(folders, mapping, person, as_json=as_json)
     if page is not None:
         check_page(page)
-    found = None if not attacks else attacked(sources, attacks, seed)
+    found = None if not attacks else _attacked(sources, attacks, seed)
     if page is not None:
-        return write_page(
+        return _write_page(
             sources, page, found, public=public, context=context, seed=seed, as_json=as_json
         )
     if found is not None:
-        return say_attacks(found, as_json=as_json)
+        return _say_attacks(found, as_json=as_json)
     if truth is not None and mapping is None:
         msg = "--truth needs --map."
         raise ConfigError(msg, hint="Without the mapping no vertex can be assigned to a person.")
@@ -120,8 +120,8 @@ def judged_together(
     return report, "\n".join(report_lines(report))
 
 
-def attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
-    """Return what attacks find, private; `attacks` are names, all or "" for all of them."""
+def _attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
+    """Return what attacks find, private; `attacks` are names, or all."""
     from ktsafe.stream.evaluation.attacks import NAMES, attack_releases
 
     wanted = [name.strip() for name in attacks.split(",") if name.strip()]
@@ -131,7 +131,7 @@ def attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
         )
 
 
-def say_attacks(found: Mapping[str, Any], *, as_json: bool) -> int:
+def _say_attacks(found: Mapping[str, Any], *, as_json: bool) -> int:
     """Print what attacks found."""
     from ktsafe.stream.evaluation.audit_text import attack_lines
 
@@ -139,7 +139,7 @@ def say_attacks(found: Mapping[str, Any], *, as_json: bool) -> int:
     return Exit.OK
 
 
-def write_page(
+def _write_page(
     sources: Sources,
     out: Path,
     attacks: Mapping[str, Any] | None,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -13,7 +17,10 @@ from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_
 from ktsafe.stream.files.release_figures import budget_in_words, safety_in_words, worth_in_words
 from ktsafe.stream.files.verdict import found_wanting
 from ktsafe.stream.formatting import text_of
-from ktsafe.stream.process.command_line import Config, Json, Wait, say
+from ktsafe.stream.process.command_line import Config, Json, Wait, hurried, say
+
+if TYPE_CHECKING:
+    from ktsafe.stream.config.settings import Settings
 
 RELEASES_SHOWN = 5
 
@@ -35,14 +42,13 @@ def status(
     --dead-letters prints them from their file or topic, one per line, as JSON with contents in
     base64; no service need run.
     """
-    from ktsafe.stream.commands import letters
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.service.control_client import ask
 
-    if dead_letters:
-        return letters.read(config, as_json=as_json)
     settings = configuration.load(config)
+    if dead_letters:
+        return _print_letters(settings, as_json=as_json)
     private = places.private_folder(settings)
     report = ask(private, "status", {}, patience_s=wait)
     running = report is not None
@@ -52,6 +58,36 @@ def status(
     report["found_wanting"] = msgspec.to_builtins(found)
     say(report, "\n".join(_lines(report)), as_json=as_json)
     return Exit.OK if running else Exit.UNAVAILABLE
+
+
+def _print_letters(settings: Settings, *, as_json: bool) -> int:
+    found = False
+    for letter in _letters(settings):
+        found = True
+        typer.echo(json.dumps(letter) if as_json else _letter_text(letter))
+    if not found:
+        typer.echo("no dead letters so far", err=True)
+    return Exit.OK
+
+
+def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
+    """Yield letters as a file has them, wherever they are."""
+    table, site = settings.config.dead_letters, settings.site
+    if table.kafka_topic is not None:
+        site = dataclasses.replace(site, kafka=hurried(site.cluster))
+    return table.letters(site)
+
+
+def _letter_text(letter: dict[str, Any]) -> str:
+    """Return one line without a line break in it."""
+    from ktsafe.connectors.letters import PREFIX
+
+    told = {name.removeprefix(PREFIX): letter[name] for name in letter if name.startswith(PREFIX)}
+    value = repr(b64decode(letter["value"] or ""))[2:-1]
+    place = f"{told['topic']}:{told['partition']}:{told['offset']}"
+    reason = f"{told['exception.class.name']} {told['exception.message']}".strip()
+    # Any producer of the topic may have written this text: no control character is printed.
+    return "".join(c if c.isprintable() else "?" for c in f"{place}  {reason}  {value}")
 
 
 def _at_rest(private: Path) -> dict[str, Any]:

@@ -240,7 +240,6 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         With the table and key at fault, and what would be right.
     """
     refuse_secrets(document, name)
-    document = _without_former(document, name)
     try:
         decoded = configuration_type(Config, BUILT_IN, document)
         config: Config = msgspec.convert(document, decoded)
@@ -281,24 +280,6 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         anonymize=anonymize,
         slots=slots,
     )
-
-
-def _without_former(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a configuration without keys that are no more, if they have their defaults."""
-    privacy = document.get("privacy")
-    if isinstance(privacy, dict) and "distance" in privacy:
-        if privacy["distance"] != "emd":
-            msg = f"{name}: privacy.distance is no option any more."
-            raise ConfigError(msg, hint="Remove it, and let t be half of what it is.")
-        privacy = {key: value for key, value in privacy.items() if key != "distance"}
-        document = {**document, "privacy": privacy}
-    table = document.get("sequence")
-    if not isinstance(table, dict):
-        return document
-    try:
-        return {**document, "sequence": SequenceOptions.without_former(table)}
-    except InvalidParams as error:
-        raise ConfigError(f"{name}: {error.message}", hint=error.hint) from error
 
 
 def _check_together(config: Config, name: str) -> None:

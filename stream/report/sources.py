@@ -8,8 +8,6 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ktsafe.errors import InvalidGraph
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.evaluation.audits import Truth, case_of
@@ -91,25 +89,6 @@ def _figures(folder: Path, manifest: Manifest) -> dict[str, Any]:
     if found["size"]["released"] != {"vertices": manifest.vertices, "edges": manifest.edges}:
         msg = f"{path} is not the audit of {manifest.release_id}: their sizes differ."
         raise InvalidGraph(msg, hint="Name the folder that was written with the release.")
-    return found
-
-
-def read_attacks(path: Path) -> dict[str, Any]:
-    """Return what attacks on releases found, from a file with the JSON that they printed.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read, or is something else.
-    """
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=dict[str, list[dict[str, Any]]])
-        for part in (*found["releases"], *found["sequences"]):
-            part["results"]
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read ({error.strerror}).") from error
-    except (KeyError, msgspec.DecodeError) as error:
-        raise ConfigError(f"{path} is not what `ktsafe audit --attacks --json` prints.") from error
     return found
 
 

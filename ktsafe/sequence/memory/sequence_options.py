@@ -83,23 +83,5 @@ class SequenceOptions(Mapped):
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
         """Build them from what `to_mapping` wrote, in this version or in an older one."""
-        return super(SequenceOptions, cls).from_mapping(cls.without_former(mapping))
-
-    @staticmethod
-    def without_former(mapping: Mapping[str, Any]) -> dict[str, Any]:
-        """Return options without those that are no more, if they are at their defaults.
-
-        Raises
-        ------
-        InvalidParams
-            If one of them is not: no sequence can go on with it.
-        """
-        for name, default in FORMER.items():
-            if str(mapping.get(name, default)) != str(default):
-                msg = f"sequence.{name} is no option any more."
-                hint = (
-                    "A sequence that was begun with it goes on in the version that began it only. "
-                    "Remove the key and begin a new sequence with `ktsafe rebase`."
-                )
-                raise InvalidParams(msg, hint=hint)
-        return {name: value for name, value in mapping.items() if name not in FORMER}
+        there = dict(item for item in mapping.items() if item not in FORMER.items())
+        return super(SequenceOptions, cls).from_mapping(there)

@@ -48,23 +48,3 @@ def test_lists_show_whole_sentences(capsys):
         if len(path) == 1:
             first = inspect.getdoc(command.callback).partition("\n\n")[0]
             assert words(first) in shown
-
-
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("config example", "config"),
-        ("config check nowhere.toml", "config nowhere.toml"),
-        ("topics create nowhere.toml", "topics nowhere.toml --create"),
-        ("topics check nowhere.toml", "topics nowhere.toml"),
-    ],
-)
-def test_words_of_the_version_before_are_understood(
-    before: str, now: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They do what the words of now do."""
-    assert cli.run_command(before.split()) == cli.run_command(now.split())
-    found = capsys.readouterr()
-    for text in (found.out, found.err):
-        assert text[: len(text) // 2] == text[len(text) // 2 :]
-    assert found.out or found.err

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.stream import command_registry
-from ktsafe.stream.command_registry import HERE, OLD, PLACES
+from ktsafe.stream.command_registry import HERE, PLACES
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {
@@ -91,4 +91,4 @@ def test_the_list_says_what_the_commands_say() -> None:
 def test_every_command_module_is_in_the_list() -> None:
     """Nothing that is a command is left out."""
     modules = {path.stem for path in (ROOT / "stream" / "commands").glob("*.py")} - {"__init__"}
-    assert modules == {place.module for place in (*PLACES.values(), *OLD.values())}
+    assert modules == {place.module for place in PLACES.values()}

@@ -167,20 +167,12 @@ def test_without_audits_there_is_no_report(home, tmp_path, capsys) -> None:
 
 
 def test_attacks_that_are_asked_for_are_on_the_page(home, tmp_path, capsys) -> None:
-    """They stand there instead of the audit's; so they do for the name of before, from a file."""
+    """They stand there instead of the audit's."""
     asked = ["--truth", str(home / "truth"), "--attacks", "membership_of_ties", "--json"]
     assert run_command(report(home, *asked, "--page", str(tmp_path / "r.html"))) == Exit.OK
     first, *more = json.loads(capsys.readouterr().out)["safety"]["attacks"]
     assert first["attack"] == "membership_of_ties"
     assert more  # The truth fills in what is missing.
-    assert run_command(report(home, *asked)) == Exit.OK
-    (tmp_path / "attacks.json").write_text(capsys.readouterr().out)
-    old = ["report", *report(home)[1:], "--attacks", str(tmp_path / "attacks.json")]
-    assert run_command([*old, "--out", str(tmp_path / "s.html"), "--json"]) == Exit.OK
-    assert json.loads(capsys.readouterr().out)["safety"]["attacks"] == [first]
-    (tmp_path / "attacks.json").write_text("{}")
-    assert run_command([*old, "--out", str(tmp_path / "t.html")]) == Exit.USAGE
-    assert "ktsafe audit --attacks --json" in capsys.readouterr().err
 
 
 def test_what_is_for_a_page_needs_one(home, capsys) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ktsafe import PrivacyParams
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config import settings as config
@@ -72,14 +71,11 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.k", 0, "k must be"),
         ("privacy.alpha", "zero", "alpha must be"),
         ("privacy.t", 1.5, "t must be"),
-        ("privacy.distance", "l2", "privacy.distance"),
         ("privacy.n_hops", -1, "n_hops must be"),
         ("privacy.reading", "both", "privacy.reading"),
         ("privacy.window", 2, "privacy.window"),
         ("privacy.window", "ever", "privacy.window"),
         ("sequence.births", "drop", "sequence.births"),
-        ("sequence.alpha_reserve", "1/10", "alpha_reserve is no option any more"),
-        ("sequence.real_floor", 5, "real_floor is no option any more"),
         ("sequence.sybil_margin", -1, "sybil_margin"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.checkpoint_records_max", 0, "checkpoint_records_max"),
@@ -150,16 +146,6 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     assert set(config.SequenceTable.__struct_fields__) == options
     page = (ROOT / "docs" / "sequences.md").read_text(encoding="utf-8")
     assert {name for name in options if f"`{name}" not in page} == set()
-
-
-def test_a_key_that_is_no_more_is_accepted_at_its_default(tmp_path):
-    """Configurations list every key with its default; at another value the text says what to do."""
-    document = {**MINIMAL, "privacy": {"t": "1/5", "distance": "emd"}}
-    assert config.check(document, tmp_path, "here").params == PrivacyParams(t="1/5")
-    document["privacy"]["distance"] = "l1"
-    with pytest.raises(ConfigError, match=r"privacy\.distance is no option any more") as refused:
-        config.check(document, tmp_path, "here")
-    assert "half" in refused.value.hint
 
 
 def test_several_sensitive_attributes_are_for_files(tmp_path):
