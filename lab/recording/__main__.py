@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,7 +23,7 @@ from typing import Any, Final
 
 from lab.recording.commands import Figures, under
 from lab.recording.histories import history
-from lab.recording.judged import of_sequence, of_single_releases
+from lab.recording.judged import of_sequence, of_single_release
 from lab.recording.releases import of_data_sets, of_demo
 
 HISTORIES: Final = 20
@@ -49,27 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return a line for each name whose value differs, or that one record lacks.
-
-    Examples
-    --------
-    >>> differences({"a": 1, "b": 2}, {"b": 3, "c": 4})
-    ['a: gone', 'b: 2 -> 3', 'c: new']
-    """
+    """Return a line for each name whose value differs, or that one record lacks."""
     lines = []
-    for name in sorted(old.keys() | new.keys()):
-        if name not in new:
-            lines.append(f"{name}: gone")
-        elif name not in old:
-            lines.append(f"{name}: new")
-        elif old[name] != new[name]:
-            lines.append(f"{name}: {_short(old[name])} -> {_short(new[name])}")
+    for name in sorted({**old, **new}):
+        was, now = (json.dumps(one[name]) if name in one else "nothing" for one in (old, new))
+        if was != now:
+            lines.append(f"{name}: {textwrap.shorten(was, 100)} -> {textwrap.shorten(now, 100)}")
     return lines
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True)
-    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def record(room: Path, data: Path | None) -> Figures:
@@ -77,7 +64,7 @@ def record(room: Path, data: Path | None) -> Figures:
     parts: dict[str, Callable[[], Figures]] = {
         "data": lambda: of_data_sets(data, room / "data"),
         "demo": lambda: of_demo(room / "demo"),
-        "single": lambda: of_single_releases(room / "single"),
+        "single": lambda: of_single_release(room / "single"),
         "sequence": lambda: of_sequence(room / "sequence"),
     }
     parts |= {f"history/{n:02}": partial(history, n) for n in range(HISTORIES)}

@@ -1,4 +1,4 @@
-"""Runs `ktsafe` commands in this process, and reads the tables of releases.
+"""Runs `ktsafe` commands in this process.
 
 The program is imported before numpy, as it says how many threads numpy gets.
 """
@@ -6,11 +6,9 @@ The program is imported before numpy, as it says how many threads numpy gets.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ktsafe.errors import KtsafeError
@@ -30,8 +28,7 @@ class Answer(NamedTuple):
 
 def ktsafe(*words: object) -> Answer:
     """Run a command that prints JSON."""
-    out = io.StringIO()
-    arguments = [str(word) for word in (*words, "--json")]
+    out, arguments = io.StringIO(), [str(word) for word in (*words, "--json")]
     try:
         with contextlib.redirect_stdout(out):
             code = cli.app(args=arguments, standalone_mode=False)
@@ -47,12 +44,6 @@ def made(*words: object) -> Any:
     return answer.found
 
 
-def tables_of(release: Path) -> Figures:
-    """Return the digests of both tables of a release."""
-    names = ("vertices.csv", "edges.csv")
-    return {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in names}
-
-
-def under(prefix: object, figures: Mapping[str, Any]) -> Figures:
+def under(prefix: str, figures: Mapping[str, Any]) -> Figures:
     """Return figures with a part before their names."""
     return {f"{prefix}/{name}": figure for name, figure in figures.items()}

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence import Released, SequenceEngine, SequenceOptions
+from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions, changes_between
 from lab.recording.commands import Figures
 from lab.recording.world import SCHEMA, World
 
@@ -27,12 +27,16 @@ def history(seed: int) -> Figures:
     params = PrivacyParams(k=KS[seed % 3])
     # Every other history is short of time, so what is shown is planned anew within it.
     options = SequenceOptions() if seed % 2 else SequenceOptions(max_age=4)
-    sequence = SequenceEngine.begin(SCHEMA, params, options, world.first, rng)
+    before = world.graph()
+    sequence = SequenceEngine.begin(SCHEMA, params, options, Changes.of_graph(*before), rng)
     digests = defaultdict(hashlib.sha256)
     found: Figures = {}
     for number in range(int(rng.integers(8, 13))):
         if number:
-            sequence.advance(world.change(**activity(rng, len(world.people))), rng)
+            world.change(**activity(rng, len(world.people)))
+            after = world.graph()
+            sequence.advance(changes_between(*before, *after), rng)
+            before = after
         found[f"{number:02}"] = digest_of(sequence.released())
         for name, page in sorted(sequence.pages()):
             digests[name.partition("/")[0]].update(_results(name, page))

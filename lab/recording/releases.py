@@ -8,7 +8,8 @@ from typing import Final
 from unittest import mock
 
 from ktsafe.stream.commands import demo
-from lab.recording.commands import Figures, made, tables_of, under
+from lab.recording.commands import Figures, made, under
+from lab.recording.tampering import digests
 
 DATA_SETS: Final = ("cora", "fb-reed98", "ego-facebook")
 DEMO_RELEASES: Final = 13
@@ -21,20 +22,17 @@ def of_data_sets(data: Path | None, room: Path) -> Figures:
         return {}
     found: Figures = {}
     for name in DATA_SETS:
-        single_release(data / name, room / name)
-        found |= under(name, tables_of(room / name / "release"))
+        found |= under(name, digests(single_release(data / name, room / name)))
     return found
 
 
-def single_release(source: Path, room: Path, *options: object) -> None:
-    """Make a release of the tables in a folder, and its private audit, in a new folder."""
-    tables = (
-        word for name in ("vertices", "edges") for word in (f"--{name}", source / f"{name}.csv")
-    )
-    schema = ("--schema", source / "schema.toml")
+def single_release(source: Path, room: Path, *options: object) -> Path:
+    """Make a release of the tables in a folder, in a new folder with its private audit."""
     room.mkdir(parents=True)
-    places = ("--out", room / "release", "--audit", room / "private")
-    made("anonymize", *tables, *schema, *places, "--seed", 1, *options)
+    tables = ("--vertices", source / "vertices.csv", "--edges", source / "edges.csv")
+    into = ("--out", room / "release", "--audit", room / "private")
+    made("anonymize", *tables, "--schema", source / "schema.toml", *into, "--seed", 1, *options)
+    return room / "release"
 
 
 def of_demo(room: Path) -> Figures:
@@ -43,9 +41,8 @@ def of_demo(room: Path) -> Figures:
     assert seeded != demo.CONFIG
     with mock.patch.object(demo, "CONFIG", seeded):
         made("demo", "--dir", room, "--port", 0)
-    releases = sorted(path.parent for path in room.glob("releases/*/manifest.json"))
-    assert len(releases) == DEMO_RELEASES, releases
     found: Figures = {}
-    for release in releases:
-        found |= under(release.name, tables_of(release))
+    for manifest in sorted(room.glob("releases/*/manifest.json")):
+        found |= under(manifest.parent.name, digests(manifest.parent))
+    assert len(found) == 2 * DEMO_RELEASES, list(found)
     return found

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from lab.recording.__main__ import main
-from lab.recording.commands import tables_of
+from lab.recording.tampering import digests
 
 
 def recorded(release: Path, name: str) -> str:
     """Write a record of a release; return its path."""
     path = release / name
-    path.write_text(json.dumps(tables_of(release)))
+    path.write_text(json.dumps(digests(release)))
     return str(path)
 
 
