@@ -174,17 +174,6 @@ def hold(folder: Path) -> Iterator[None]:
         yield
 
 
-def is_held(folder: Path) -> bool:
-    """Whether a process holds the store in `folder`, without disturbing it; False without one."""
-    try:
-        with hold(folder):
-            return False
-    except StateLocked:
-        return True
-    except FileNotFoundError:
-        return False
-
-
 def clear_unfinished(folder: Path) -> None:
     """Remove what an interrupted attempt to make a store left.
 

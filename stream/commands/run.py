@@ -26,9 +26,6 @@ def run(
     drain: Annotated[
         bool, typer.Option("--drain", help="End after the feed does, with a last release.")
     ] = False,
-    standby: Annotated[
-        bool, typer.Option("--standby", help="Wait until no other service holds the state.")
-    ] = False,
     as_json: JsonAtEnd = False,
 ) -> int:
     """Consume the feed and publish verified releases until told to stop.
@@ -37,15 +34,12 @@ def run(
     ended. A second signal exits at once, which loses nothing either.
 
     With --drain the exit code is 1 if releases were withheld and none was published.
-
-    A standby waits beside a service on the same configuration and goes on where that one ends,
-    however it ends. It refuses where nothing would keep the two apart.
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
 
     settings = configuration.load(config)
-    counts = serve(settings, drain=drain, standby=standby)
+    counts = serve(settings, drain=drain)
     if as_json:
         typer.echo(json.dumps(counts_as_json(counts), indent=2))
     else:
@@ -58,14 +52,14 @@ def run(
     return Exit.UNSAFE if is_vain else Exit.OK
 
 
-def serve(settings: Settings, *, drain: bool, standby: bool = False) -> Counts:
+def serve(settings: Settings, *, drain: bool) -> Counts:
     """Run the configured service until it ends, with a line of progress; return what happened."""
     from ktsafe.stream.service import assembly
 
     one_heap()
     summary = Summary()
     with live_display(summary, drain=drain):
-        assembly.run_from_settings(settings, drain=drain, summary=summary, standby=standby)
+        assembly.run_from_settings(settings, drain=drain, summary=summary)
     return summary.counts
 
 

@@ -118,10 +118,6 @@ class SourceTable(ConnectorTable, frozen=True):
         """Return what is named and is not there yet, for people."""
         return []
 
-    def is_read_once(self, site: Site) -> bool:
-        """Whether what was read is gone, so no other process can go on with it."""
-        return False
-
 
 class SinkTable(ConnectorTable, frozen=True):
     """`[sink]`: where releases are published."""

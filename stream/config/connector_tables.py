@@ -62,10 +62,6 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
         found = [str(site.path(path)) for path in self.paths if path != "-"]
         return [path for path in found if not Path(path).exists()]
 
-    def is_read_once(self, site: Site) -> bool:
-        """Whether one of the paths is standard input, or a pipe."""
-        return any(path == "-" or site.path(path).is_fifo() for path in self.paths)
-
 
 class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
     """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -45,7 +45,6 @@ from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.loop import Clock, LoopSettings
 from ktsafe.stream.service.notify import Notifier
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
-from ktsafe.stream.service.standby import check_can_stand_by, take_over
 from ktsafe.stream.workers.pool import Workers
 
 log = logs.get_logger(__name__)
@@ -54,13 +53,8 @@ ROOM_RETRY_S: Final = 5.0
 """Pause before a state is opened again whose disk has no room."""
 
 
-def run_from_settings(
-    settings: Settings, *, drain: bool, summary: Summary, standby: bool = False
-) -> None:
-    """Run the configured service in this process, until it is stopped or drained.
-
-    With `standby` it waits until no other service holds the state; meanwhile it serves nothing.
-    """
+def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> None:
+    """Run the configured service in this process, until it is stopped or drained."""
     config = settings.config
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
@@ -68,12 +62,6 @@ def run_from_settings(
         log.info("kernels are compiled once, with the first release; see `ktsafe warm`")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
-        store: GraphStore | None = None
-        if standby:
-            store = _stand_by(settings, stopping)
-            if store is None:
-                return
-            stack.enter_context(closing(store))
         maker = mechanism(settings)
         board = status_board(settings, maker.guarantee, summary.counts)
         told: list[Observer] = [summary, board, Notifier(os.environ)]
@@ -83,7 +71,7 @@ def run_from_settings(
             told.insert(0, metrics)
         observer = Observers(*told)
         ports = Ports(
-            open_store=lambda: store or _open_with_room(settings, observer, stopping),
+            open_store=lambda: _open_with_room(settings, observer, stopping),
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings),
             sink=config.sink.release_sink(settings.site),
@@ -138,17 +126,6 @@ def _service_settings(settings: Settings, maker: Mechanism, *, drain: bool) -> S
             epsilon_per_year_micro=int(config.statistics.epsilon_per_year * MICRO),
             signer=None if config.signing is None else config.signing.signer(settings.site),
         ),
-    )
-
-
-def _stand_by(settings: Settings, stopping: threading.Event) -> GraphStore | None:
-    private = private_folder(settings)
-    check_can_stand_by(settings, private)
-    return take_over(
-        private / STORE,
-        lambda: open_store(settings),
-        stopping=stopping.is_set,
-        sleep=stopping.wait,
     )
 
 

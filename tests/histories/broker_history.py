@@ -64,7 +64,7 @@ LAST_TRIES: Final = 12
 """Starts of the last service, on a machine so busy that brokers do not answer in time."""
 LANDS_WITHIN_S: Final = 10.0
 """So long a release has after what was wrong is right again, before the next misfortune."""
-THEMES: Final = ("ways", "rights", "copy", "two states", "standby")
+THEMES: Final = ("ways", "rights", "copy", "two states", "one state")
 
 Tables = dict[str, list[bytes]]
 
@@ -141,7 +141,6 @@ class BrokerHistory:
         self._pieces, self._rest = feed_of(self.feed)
         self._sent: list[list[list[feeds.Event]]] = []
         self._denied: list[ACLFilter] = []
-        self._arguments = ("--standby",) if self.theme == "standby" else ()
 
     def run(self) -> None:
         """Live until the end, and judge."""
@@ -179,7 +178,7 @@ class BrokerHistory:
         configure(site, 1)
         configure(other, 2 if self.theme == "two states" else 1)
         self.services = [Service(site, self._defect), Service(other, self._defect)]
-        if self.theme == "standby":  # another way to the broker, and the same state
+        if self.theme == "one state":  # another way to the broker, and the same state
             config = site.folder / "second.toml"
             config.write_text(other.config.read_text())
             self.services[1] = Service(site, self._defect, config)
@@ -208,7 +207,7 @@ class BrokerHistory:
 
     def _live(self) -> None:
         """Send the feed bit by bit; let something happen whenever a release is on its way."""
-        self.services[0].start(*self._arguments)
+        self.services[0].start()
         for _ in range(PIECES + 3):
             if not self._pieces and not self._is_cut() and not self._is_staged():
                 break
@@ -232,7 +231,7 @@ class BrokerHistory:
         time.sleep(0.0 if meets else dice.choice((0.0, 0.0, 0.01, 0.03, 0.1, 0.3)))
         acts = [self._hurt_way] * 4 + [self._kill] * 2 + [self._pause] * 2
         acts += [self._take_right] * 4 if self.theme == "rights" else []
-        if self.theme in {"copy", "standby", "two states"} and alone and not self._meets:
+        if self.theme in {"copy", "one state", "two states"} and alone and not self._meets:
             acts += [self._join] * 8
         for act in [self._join] if meets else dice.choices(acts, k=dice.choice((1, 2, 2, 3))):
             act()
@@ -250,7 +249,7 @@ class BrokerHistory:
                 act()
                 self._wait(lambda: False, dice.choice((0.0, 0.0, 0.2)))
         if not any(service.runs() for service in self.services):
-            dice.choice([each for each in self.services if each.is_known]).start(*self._arguments)
+            dice.choice([each for each in self.services if each.is_known]).start()
 
     def _wait(self, holds: Callable[[], bool], within_s: float) -> bool:
         """Look after the services until something holds; return whether it did in time."""
@@ -339,7 +338,7 @@ class BrokerHistory:
         self.counts["rights taken"] += 1
 
     def _join(self) -> None:
-        """Let a second service join: on a copy of the state, on one of its own, or standing by."""
+        """Let a second service join: on a copy of the state, on the same one, or on its own."""
         first, second = self.services
         if second.is_known:
             return
@@ -352,7 +351,7 @@ class BrokerHistory:
             # The first stands still: what is there now is what a crash would leave.
             skipped = shutil.ignore_patterns("*.sock")
             shutil.copytree(state, second.site.folder / "state", ignore=skipped)
-        second.start(*self._arguments)
+        second.start()
         self.counts[f"second: {self.theme}{', about to send' if self._meets else ''}"] += 1
 
     def _look_after(self, service: Service) -> None:
@@ -364,11 +363,12 @@ class BrokerHistory:
         if service.is_known and service.process is None:
             is_refused = service.last_code in {Exit.MISMATCH, Exit.USAGE}
             if self.dice.random() < (0.2 if is_refused else 0.6):
-                service.start(*self._arguments)
+                service.start()
 
     def _check_code(self, service: Service, code: int) -> None:
         allowed = {Exit.UNAVAILABLE}
         allowed |= {Exit.USAGE} if self.counts["rights taken"] else set()
+        allowed |= {Exit.STATE} if self.theme == "one state" else set()
         allowed |= {Exit.MISMATCH} if self.theme in {"copy", "two states"} else set()
         if code not in allowed:
             self.wrong(f"exit {code}: {service.log()}")

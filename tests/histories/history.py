@@ -29,11 +29,11 @@ from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.disclosures import Disclosure, note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.snapshotter import Snapshotter
-from ktsafe.stream.service import service, standby
+from ktsafe.stream.service import service
 from ktsafe.stream.service.loop import Clock
 from tests.histories import feed
+from tests.histories.one_state import Lock
 from tests.histories.process import Process
-from tests.histories.standby import Lock
 from tests.histories.surroundings import Actor, CheapSnapshotter
 from tests.memory_connectors import Crash, unavailable
 from tests.memory_store import MemoryDisk
@@ -71,9 +71,9 @@ class History(Observer):
         self.is_quiet = False
         self.clock = Clock.WALL if dice.random() < 0.15 else Clock.EVENT
         self.refused = -1 if self.real else dice.choice((-1, -1, 3, 7))
-        theme = dice.choice(("plain", "restore", "rebase", "sink", "two", "standby"))
+        theme = dice.choice(("plain", "restore", "rebase", "sink", "two", "one state"))
         self.theme = theme
-        is_erasing = theme in {"plain", "restore", "rebase", "standby"} and dice.random() < 0.5
+        is_erasing = theme in {"plain", "restore", "rebase", "one state"} and dice.random() < 0.5
         self.leaver = "leaver" if is_erasing else None
         self.commands = ["release", *(["erase"] * 3 if is_erasing else [])]
         self.commands += {"restore": ["backup"], "rebase": ["rebase"], "two": ["backup"] * 2}.get(
@@ -219,7 +219,7 @@ class History(Observer):
     def run(self) -> None:
         """Live until the end."""
         with self._surrounded():
-            if self.theme in {"two", "standby"}:
+            if self.theme in {"two", "one state"}:
                 self._two()
             else:
                 process = self.processes[0]
@@ -241,18 +241,12 @@ class History(Observer):
             self.step("after Audit.write")
             return digest
 
-        def is_held(_folder: Path) -> bool:
-            held = self.lock.holder is not None
-            self.step("after Store.is_held")  # It may be so no more.
-            return held
-
         with ExitStack() as stack:
             for module, name, stand_in in (
                 (secrets, "token_bytes", lambda n=32: drawn.randbytes(n)),
                 (secrets, "token_hex", lambda n=32: drawn.randbytes(n).hex()),
                 (service, "Snapshotter", kind),
                 (erasure, "write_synced", write),
-                (standby, "is_held", is_held),
             ):
                 stack.enter_context(mock.patch.object(module, name, stand_in))
             yield
@@ -331,9 +325,9 @@ class History(Observer):
         self.counts["withdrawals"] += 1
 
     def _two(self) -> None:
-        """Let a copy of the state, or a standby, run beside the first service, turn by turn."""
+        """Let a second service, on the same state or a copy, run beside the first, turn by turn."""
         self._begins(self.processes[0])
-        if self.theme == "standby":
+        if self.theme == "one state":
             second = Process(self, self._like_first("first"), self.processes[0].disk)
             self.processes.append(second)
             self._begins(second)

@@ -24,7 +24,6 @@ from ktsafe.stream.release import publish
 from ktsafe.stream.release.mechanism import DueRelease
 from ktsafe.stream.release.publish import Publisher
 from ktsafe.stream.release.snapshotter import Snapshotter
-from ktsafe.stream.service import standby
 from ktsafe.stream.service.loop import Loop
 from tests.histories.__main__ import told
 
@@ -93,19 +92,6 @@ def _one_page_less(real: Any) -> Any:
     return pages
 
 
-def _read_before_it_waits(real: Any) -> Any:
-    def take_over(*args: Any, **kwargs: Any) -> Any:
-        process = args[1].__self__
-        early = process.read_only()
-        store = real(*args, **kwargs)
-        if store is not None:
-            kept = ("_graph", "_positions", "_records", "_frozen", "ledger")
-            vars(store).update({name: vars(early)[name] for name in kept})
-        return store
-
-    return take_over
-
-
 def _let_go_first(real: Any) -> Any:
     def checkpoint(self: Loop) -> bool:
         if self.stopping():
@@ -143,7 +129,6 @@ PLANTED: dict[str, Plant] = {
     "a withdrawn release is sent again": (Snapshotter, "is_withdrawn", _returns(False)),
     "a page of a sequence is not kept": (SequenceEngine, "pages", _one_page_less),
     "a pending cut waits for a start": (Loop, "_take_up_cut", _at_start_only),
-    "a standby reads the state before it waits": (standby, "take_over", _read_before_it_waits),
     "the lock ends before the last checkpoint": (Loop, "checkpoint", _let_go_first),
     "what was staged is not taken up": (Publisher, "recover", _staged_is_forgotten),
 }

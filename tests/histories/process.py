@@ -13,7 +13,7 @@ from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.service.loop import Clock
 from ktsafe.stream.service.operations import Operations
 from tests.histories import feed
-from tests.histories.standby import Apart, LockedStore, Stopped, Task, wait_and_open
+from tests.histories.one_state import Apart, LockedStore, Task, open_when_free
 from tests.histories.surroundings import Actor, Beside, LateSink, WatchedSource
 from tests.memory_connectors import Crash, MemoryDeadLetterSink
 from tests.memory_store import MemoryDisk, MemoryStore
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROUNDS_MAX: Final = 5_000
 """A last life that goes on for longer does not end."""
-STANDS_BY: Final = 0.8
+IS_SUPERVISED: Final = 0.8
 """Of the lives on a state that two services share; the others end at once if it is held."""
 WATCHED: Final = frozenset(
     {
@@ -73,14 +73,14 @@ class Process:
 
     @property
     def _is_one_of_two(self) -> bool:
-        return self.history.theme == "standby"
+        return self.history.theme == "one state"
 
     def read_only(self) -> MemoryStore:
         """Return the state as it is now, whoever holds it."""
         return MemoryStore(SCHEMA, self.disk)
 
-    def _stand_by(self) -> GraphStore:
-        return wait_and_open(self, self._open)
+    def _open_when_free(self) -> GraphStore:
+        return open_when_free(self, self._open)
 
     def executor(self) -> Any:
         """Return what does the work of releases in a life that may be disturbed."""
@@ -114,8 +114,8 @@ class Process:
 
     def _live(self, *, is_last: bool) -> Exit | None:
         history, dice, world = self.history, self.history.dice, self.world
-        stands_by = self._is_one_of_two and not is_last and dice.random() < STANDS_BY
-        world.open_store = self._stand_by if stands_by else self._open
+        waits = self._is_one_of_two and not is_last and dice.random() < IS_SUPERVISED
+        world.open_store = self._open_when_free if waits else self._open
         rounds = ROUNDS_MAX if is_last else dice.choice((5, 20, 60, 200))
         left = iter(range(rounds))
         is_drain = is_last or dice.random() < 0.3
@@ -152,8 +152,6 @@ class Process:
             )
         except Crash:
             return None
-        except Stopped:
-            return Exit.OK
         except Exception as error:  # noqa: BLE001 -- told by its exit code
             code = exit_code(error)
             if code not in {Exit.STATE, Exit.UNAVAILABLE, Exit.MISMATCH}:

@@ -22,7 +22,6 @@ FOUND_BY = {
     "dead letters after their offset": 38,
     "erased persons return on recovery": 269,
     "a page of a sequence is not kept": 45,
-    "a standby reads the state before it waits": 78,
     "the lock ends before the last checkpoint": 46,
     "what was staged is not taken up": 11,
 }

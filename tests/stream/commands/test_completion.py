@@ -33,7 +33,7 @@ def test_bash_completes_commands_and_options(tmp_path):
     asked += 'echo "${{COMPREPLY[@]}}"\n'
     lines = script("bash") + asked.format(words="ktsafe sta", place=1)
     lines += asked.format(words="ktsafe state b", place=2)
-    lines += asked.format(words="ktsafe run --stan", place=2)
+    lines += asked.format(words="ktsafe run --dr", place=2)
     done = subprocess.run(
         ["bash", "--norc", "-c", lines],
         env=os.environ
@@ -45,7 +45,7 @@ def test_bash_completes_commands_and_options(tmp_path):
     assert [sorted(line.split()) for line in done.stdout.splitlines()] == [
         ["state", "status"],
         ["backup"],
-        ["--standby"],
+        ["--drain"],
     ]
 
 

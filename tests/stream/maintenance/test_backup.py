@@ -86,9 +86,17 @@ def test_a_store_at_rest_is_copied_without_being_opened(made, tmp_path):
 
 def is_held_for_others(store):
     """Ask another process, since a lock is its process's own."""
-    code = "import sys, pathlib; from state.folder import is_held; "
-    code += "sys.exit(is_held(pathlib.Path(sys.argv[1])))"
-    return subprocess.run([sys.executable, "-c", code, str(store)], check=False).returncode == 1
+    code = """
+import pathlib, sys
+from ktsafe.state.errors import StateLocked
+from ktsafe.state.folder import hold
+try:
+    with hold(pathlib.Path(sys.argv[1])):
+        pass
+except StateLocked:
+    sys.exit(10)
+"""
+    return subprocess.run([sys.executable, "-c", code, str(store)], check=False).returncode == 10
 
 
 def test_every_touched_byte_is_noticed(made, tmp_path):

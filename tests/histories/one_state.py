@@ -1,20 +1,18 @@
-"""Two services on one state: its lock, who waits for it, and threads that outlive their service.
+"""Two services on one state: its lock, a supervisor, and threads that outlive their service.
 
 A service that stops lets go of the lock before its process is gone. Until then the thread that
-makes its release goes on, beside a standby that has taken over.
+makes its release goes on, beside a second service that has taken over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ktsafe.state.errors import StateLocked
 from ktsafe.state.ledger import Writes
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.service import standby
 from tests.histories.surroundings import Actor
 from tests.memory_connectors import Crash
 from tests.memory_store import MemoryDisk, MemoryStore
@@ -53,29 +51,20 @@ class LockedStore(MemoryStore):
         super()._write(entries, pages)
 
 
-class Stopped(Exception):
-    """A standby was told to stop before it took over."""
-
-
-def wait_and_open(process: Process, open_store: Callable[[], GraphStore]) -> GraphStore:
-    """Stand by as the product does: look at the lock now and then, and open the state."""
-    history, looks = process.history, 0
-    looks_max = history.dice.choice((3, 30, 300))
-
-    def stopping() -> bool:
-        return looks >= looks_max
-
-    def sleep(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
-        process.world.now_s += seconds
-        history.end_turn()
-
-    store = standby.take_over(Path("store"), open_store, stopping=stopping, sleep=sleep)
-    if store is None:
-        raise Stopped
-    history.counts["takeovers"] += bool(looks)
-    return store
+def open_when_free(process: Process, open_store: Callable[[], GraphStore]) -> GraphStore:
+    """Open the state as a supervisor has it done: again and again, while another one holds it."""
+    history = process.history
+    tries_max = history.dice.choice((3, 30, 300))
+    for n_refused in range(tries_max):
+        try:
+            store = open_store()
+        except StateLocked:
+            process.world.now_s += 1.0
+            history.end_turn()
+        else:
+            history.counts["takeovers"] += bool(n_refused)
+            return store
+    return open_store()
 
 
 class Apart:
