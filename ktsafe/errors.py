@@ -53,6 +53,14 @@ class AbsentFromGraph(InvalidGraph):
         self.n_values = n_values
 
 
+class WrittenOtherwise(InvalidGraph):
+    """Values are spelt otherwise than they are declared, or than they were: nothing is released.
+
+    Whoever has the same value under two spellings is protected as if these were two values, and a
+    sensitive one is not protected at all.
+    """
+
+
 class SeveralFaults(InvalidGraph):
     """The input has several faults; the message tells each.
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe.edges import adjacency, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import ranks
-from ktsafe.schema_check import check_texts, refuse
+from ktsafe.schema_check import check_alike, check_texts, refuse
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,6 +60,9 @@ class Schema:
     groups:
         For quasi-identifiers the groups that values are told as: the name of each group, and the
         values (buckets, if the attribute has any) that it stands for. Others stay as they are.
+    harmless_values:
+        Values of the sensitive attribute that are not sensitive on purpose, though they are spelt
+        almost like one that is, see `AttributedGraph.check_spelling`.
 
     Raises
     ------
@@ -79,11 +82,12 @@ class Schema:
     buckets: Mapping[str, tuple[Border, ...]] = dataclasses.field(default_factory=dict)
     expect_absent: frozenset[str] = frozenset()
     groups: Mapping[str, Groups] = dataclasses.field(default_factory=dict)
+    harmless_values: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         names = check_texts("quasi_identifiers", self.quasi_identifiers)
         object.__setattr__(self, "quasi_identifiers", names)
-        for name in ("sensitive_values", "expect_absent"):
+        for name in ("sensitive_values", "expect_absent", "harmless_values"):
             texts = frozenset(check_texts(name, getattr(self, name)))
             object.__setattr__(self, name, texts)
         if not isinstance(self.sensitive, str):
@@ -115,7 +119,7 @@ class Schema:
         return (*self.quasi_identifiers, self.sensitive)
 
     def expecting_nothing(self) -> Self:
-        """Return this schema for graphs in which nothing that it names need occur.
+        """Return this schema for graphs in which nothing that it names need occur, however spelt.
 
         That is right for a graph that is judged, not published: nobody is protected by it.
         """
@@ -300,8 +304,8 @@ class AttributedGraph:
         ------
         InvalidGraph
             If columns differ in length or hold what is no category.
-        AbsentFromGraph
-            See `check_present`.
+        AbsentFromGraph, WrittenOtherwise
+            See `check_present` and `check_spelling`.
         """
         n = max((len(column) for column in columns.values()), default=0)
         categories: list[tuple[str, ...]] = []
@@ -318,6 +322,7 @@ class AttributedGraph:
             categories.append(tuple(texts))
         graph = cls.from_codes(schema, categories, codes, edges)
         graph.check_present(columns)
+        graph.check_spelling()
         return graph
 
     @classmethod
@@ -330,8 +335,8 @@ class AttributedGraph:
         ------
         InvalidGraph
             If the graph is directed or a multigraph.
-        AbsentFromGraph
-            See `check_present`.
+        AbsentFromGraph, WrittenOtherwise
+            See `check_present` and `check_spelling`.
         """
         if graph.is_directed() or graph.is_multigraph():
             msg = "Only undirected simple graphs are supported."
@@ -390,6 +395,22 @@ class AttributedGraph:
         nobody_holds = sorted(schema.sensitive_values - shown[-1] - schema.expect_absent)
         others = set(given) - set(schema.attributes)
         refuse(nobody_gave, nobody_holds, others if nobody_gave else shown[-1])
+
+    def check_spelling(self) -> None:
+        """Refuse values that are spelt almost like a sensitive one, unless the schema expects that.
+
+        Somebody whose value is `1.0` where `1` is sensitive would be protected as harmless.
+
+        Raises
+        ------
+        WrittenOtherwise
+        """
+        schema = self.schema
+        if schema == schema.expecting_nothing():
+            return
+        texts = self.categories[-1]
+        shown = [texts[code] for code in np.unique(self.codes[:, -1])]
+        check_alike(schema.sensitive, shown, schema.sensitive_values, schema.harmless_values)
 
     @property
     def n_vertices(self) -> int:

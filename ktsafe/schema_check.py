@@ -1,13 +1,25 @@
-"""What a schema names and no vertex shows: most often a misspelling, which protects nobody."""
+"""Values that a schema does not know under their spelling, which protects nobody.
+
+Either no vertex shows what it names, or one shows almost that.
+"""
 
 from __future__ import annotations
 
+import decimal
 import difflib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
-from ktsafe.errors import AbsentFromGraph, InvalidGraph
+from ktsafe.errors import AbsentFromGraph, InvalidGraph, WrittenOtherwise
 
-NEAR_MAX = 3
+NEAR_MAX: Final = 3
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_BOOLEAN_WORDS: Final = {
+    **dict.fromkeys(("true", "t", "yes", "y"), "1"),
+    **dict.fromkeys(("false", "f", "no", "n"), "0"),
+}
+"""What readers of tables take for a boolean, and what number it becomes where one is missing."""
 
 
 def check_texts(name: str, given: object) -> tuple[str, ...]:
@@ -49,6 +61,55 @@ def refuse(attributes: Sequence[str], values: Sequence[str], near: Iterable[str]
     msg = f"No vertex has the {what} {name!r}, which the schema names."
     hint = f"{ask}If that is so on purpose, list it in expect_absent."
     raise AbsentFromGraph(msg, hint=hint, attributes=attributes, n_values=len(values))
+
+
+def likeness(text: str) -> str:
+    """Return what two spellings of one value have in common.
+
+    Case, blanks, quotes, the way in which a number is written, and the word for a boolean are
+    taken away. Letters are never changed, so two words are alike only if they are one.
+
+    Examples
+    --------
+    >>> likeness("1.0") == likeness("1") == likeness("TRUE"), likeness("ILL") == likeness("'ill '")
+    (True, True)
+    >>> likeness("ill") == likeness("well")
+    False
+    """
+    bare = "".join(text.split()).replace('"', "").replace("'", "").casefold()
+    bare = _BOOLEAN_WORDS.get(bare, bare)
+    if not _NUMBER.fullmatch(bare):
+        return bare
+    number = decimal.Decimal(bare)
+    return str(number.normalize()) if number else "0"
+
+
+def check_alike(
+    attribute: str, shown: Iterable[str], sensitive: Collection[str], harmless: Collection[str]
+) -> None:
+    """Refuse values that are spelt almost like a sensitive one and are not declared themselves.
+
+    Parameters
+    ----------
+    shown:
+        The values that somebody has.
+    sensitive, harmless:
+        The declared ones: no two of them are ever taken for one.
+
+    Raises
+    ------
+    WrittenOtherwise
+        With the attribute and both spellings.
+    """
+    declared = {likeness(text): text for text in sorted(sensitive, reverse=True)}
+    others = {*shown} - {*sensitive} - {*harmless}
+    near = sorted((text, declared[likeness(text)]) for text in others if likeness(text) in declared)
+    if not near:
+        return
+    told = ", ".join(f"{text!r} almost like {meant!r}" for text, meant in near[:NEAR_MAX])
+    msg = f"Of {attribute!r} some values are spelt almost like a sensitive one: {told}."
+    hint = "Write them alike; if they are other values on purpose, list them in harmless_values."
+    raise WrittenOtherwise(msg, hint=hint)
 
 
 def _near(name: str, texts: Iterable[str]) -> list[str]:

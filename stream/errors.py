@@ -10,6 +10,7 @@
 | refuse to start, name source or sink (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
 | withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `BelowMinimumUtility`, `FoundByAttack` |
 | withhold the first release; CLI: (2)     | `AbsentFromGraph`                               |
+| withhold the release; CLI: (2)           | `WrittenOtherwise`                              |
 """  # noqa: E501 -- a table
 
 from __future__ import annotations

@@ -67,8 +67,11 @@ class Observer:
     def releases_gone(self, count: int) -> None:
         """So many published releases are not at the sink any more, though older ones are."""
 
-    def release_withheld(self, reason: str) -> None:
-        """A release was not published, for one of `metrics_table.WITHHELD_REASONS`."""
+    def release_withheld(self, reason: str, why: str = "") -> None:
+        """A release was not published, for one of `metrics_table.WITHHELD_REASONS`.
+
+        `why` says more, and what to do, to who may see the configuration.
+        """
 
     def sequence(self, counts: Mapping[str, int]) -> None:
         """What a staged release holds back, and what was remembered with it, by name."""

@@ -36,6 +36,8 @@ _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _READ: Final = "read dump"
+CHANGED_MIN: Final = 10
+"""People who may change at once however few there are; k by default, below which none is shown."""
 
 
 class TableReader(Protocol):
@@ -272,13 +274,20 @@ def _told(path: Path, bad: BadLines) -> list[str]:
     return told_lines(path.name, bad, "row" if path.suffix == SUFFIXES[-1] else "line")
 
 
-def check_follows(base: Dump | None, dump: Dump, loss_max: float) -> None:
+def check_follows(base: Dump | None, dump: Dump, loss_max: float, change_max: float) -> None:
     """Refuse a dump that cannot be the one after `base`.
+
+    Parameters
+    ----------
+    loss_max, change_max:
+        The greatest share of the people or ties of `base` that may be gone; of the people of both
+        whose value in one column may differ.
 
     Raises
     ------
     Misconfigured
-        If its columns are others, or more people or ties are gone than may be lost at once.
+        If its columns are others, more people or ties are gone than may be lost at once, or more
+        people have another value than change at once.
     """
     if base is None:
         return
@@ -292,6 +301,27 @@ def check_follows(base: Dump | None, dump: Dump, loss_max: float) -> None:
             hint = (
                 f"more than {loss_max:.0%} of the {what} of {base.place.name} are gone: it is "
                 "half-written. Write it again; if it is right, raise source.loss_max."
+            )
+            raise Misconfigured(_READ, dump.place.name, hint)
+    _check_spelt_as_before(base, dump, change_max)
+
+
+def _check_spelt_as_before(base: Dump, dump: Dump, change_max: float) -> None:
+    """Refuse a dump that is written otherwise: its people would appear a second time.
+
+    A few people are never too many: `CHANGED_MIN` of them are no column.
+    """
+    both = [
+        (at, row) for name, row in dump.position.items() if (at := base.position.get(name, -1)) >= 0
+    ]
+    for j, column in enumerate(dump.columns):
+        i = base.columns.index(column)
+        changed = sum(base.values[at][i] != dump.values[row][j] for at, row in both)
+        if changed > max(CHANGED_MIN, change_max * len(both)) and change_max < 1:
+            hint = (
+                f"more than {change_max:.0%} of the people of {base.place.name} have another "
+                f"{column!r}: it looks as if it is written otherwise. Write it as before; if it is "
+                "meant, set release.change_max to 1 for this dump."
             )
             raise Misconfigured(_READ, dump.place.name, hint)
 

@@ -62,6 +62,8 @@ class SnapshotSource:
         The columns of vertices to read; by default all but `id`.
     loss_max:
         A dump that lacks more of the people or ties of the one before, as a share, is refused.
+    change_max:
+        Likewise a dump in which more of the people of both have another value in one column.
     """
 
     def __init__(
@@ -72,11 +74,12 @@ class SnapshotSource:
         topic: str = "snapshots",
         attributes: Sequence[str] | None = None,
         loss_max: float = 0.5,
+        change_max: float = 0.2,
     ) -> None:
         self._folder = folder
         self._tables = tables
         self._attributes = attributes
-        self._loss_max = loss_max
+        self._loss_max, self._change_max = loss_max, change_max
         self._at = TopicPartition(topic, 0)
         self._known: list[_Known] = []
         self._dump: Dump | None = None  # The current one: the last that was begun.
@@ -94,7 +97,7 @@ class SnapshotSource:
         dump = read_dump(place_of(folder), self._tables, self._attributes)
         if base is not None:
             before = read_dump(base, self._tables, self._attributes)
-            check_follows(before, dump, self._loss_max)
+            check_follows(before, dump, self._loss_max, self._change_max)
         return dump
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
@@ -165,6 +168,7 @@ class SnapshotSource:
             topic=self._at.topic,
             attributes=self._attributes,
             loss_max=self._loss_max,
+            change_max=self._change_max,
         )
         other.open({self._at: self._next}, self.identity())
         while not other.at_end(self._at):
@@ -233,7 +237,7 @@ class SnapshotSource:
         if place is None:
             return False
         dump = self._read(place)
-        check_follows(self._dump, dump, self._loss_max)
+        check_follows(self._dump, dump, self._loss_max, self._change_max)
         events = Difference(self._dump, dump)
         self._start = self._next = self._end
         self._dump, self._events = dump, events

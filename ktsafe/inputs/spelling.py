@@ -7,8 +7,8 @@
 | `True`, `"True"`, `"TRUE"` | `true` |
 | None, NaN, `NaT`, `""`, `" "` | None: it is missing |
 
-Values that differ in more than that are different values. `likeness` tells which of them may be
-meant as one; nothing is ever merged by it.
+Values that differ in more than that are different values. `ktsafe.schema_check.likeness` tells
+which of them may be meant as one; nothing is ever merged by it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,9 @@ from ktsafe.errors import InvalidGraph
 EXACT_MAX: Final = 2**53
 """The greatest whole number up to which a float is one number and not its neighbour."""
 _WHOLE: Final = re.compile(r"([+-]?)(0|[1-9]\d*)\.0+")
-_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 _QUOTES: Final = ('"', "'")
 _BOOLEANS: Final = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
 """As pandas, R and spreadsheets write them; other languages write small letters."""
-_BOOLEAN_WORDS: Final = {
-    **dict.fromkeys(("true", "t", "yes", "y"), "1"),
-    **dict.fromkeys(("false", "f", "no", "n"), "0"),
-}
-"""What readers of tables take for a boolean, and what number it becomes where one is missing."""
 
 
 def value_text(value: object) -> str | None:
@@ -72,27 +66,6 @@ def id_text(value: object) -> str | None:
 def verbatim(text: str) -> str | None:
     """Return the text of a code that is no number, such as `1.0`: blanks at its ends are cut."""
     return text.strip() or None
-
-
-def likeness(text: str) -> str:
-    """Return what two spellings of one value have in common.
-
-    Case, blanks, quotes, the way in which a number is written, and the word for a boolean are
-    taken away. Letters are never changed, so two words are alike only if they are one.
-
-    Examples
-    --------
-    >>> likeness("1.0") == likeness("1") == likeness("TRUE"), likeness("ILL") == likeness("'ill '")
-    (True, True)
-    >>> likeness("ill") == likeness("well")
-    False
-    """
-    bare = "".join(text.split()).replace('"', "").replace("'", "").casefold()
-    bare = _BOOLEAN_WORDS.get(bare, bare)
-    if not _NUMBER.fullmatch(bare):
-        return bare
-    number = decimal.Decimal(bare)
-    return str(number.normalize()) if number else "0"
 
 
 def spelt_twice(given: Iterable[Hashable], texts: Iterable[str | None]) -> set[str]:

@@ -189,6 +189,26 @@ class SequenceEngine:
         """Return the true graph as of the last changes, and its keys, ascending; a whole scan."""
         return self._state.truth(self._schema)
 
+    def values_of(self, keys: NDArray[np.int64]) -> list[tuple[str, ...]]:
+        """Return what people had as of the last changes: quasi-identifiers, then the sensitive one.
+
+        Parameters
+        ----------
+        keys:
+            int64, shape (n,): of people who were there.
+        """
+        people, codes = self._state.people, self._state.codes
+        rows = people.rows_of(keys)
+        classes, sensitive = codes.class_values(), codes.sensitive
+        pairs = zip(people.cls[rows].tolist(), people.sensitive[rows].tolist(), strict=True)
+        return [(*classes[cls], sensitive[code]) for cls, code in pairs]
+
+    def sensitive_texts(self) -> set[str]:
+        """Return the sensitive values that somebody had as of the last changes."""
+        people = self._state.people
+        held = np.unique(people.sensitive[people.used()])
+        return {self._state.codes.sensitive[code] for code in held} & self._schema.sensitive_values
+
     def cohorts(self) -> NDArray[np.int64]:
         """Return the cohort of every released vertex, in the order of `released`."""
         return self._state.places.cohort[self._order()]

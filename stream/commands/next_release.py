@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ktsafe.connectors.errors import Misconfigured
+from ktsafe.schema_check import check_alike
 from ktsafe.stream.commands.run import serve
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Edges, Json, Vertices
@@ -56,6 +57,7 @@ folder = "private/state"
 
 [release]
 every = "1d"  # a release has the date of its dump
+change_max = 0.2  # a dump in which a greater share of the people has another value is refused
 {seed}
 [metrics]
 enabled = false
@@ -205,6 +207,8 @@ def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]
         If there are other tables of this date, or tables of a later one.
     Misconfigured
         If the tables are no whole dump, or not one that can follow the last.
+    WrittenOtherwise
+        If a value is spelt almost like a sensitive one.
     """
     from ktsafe.connectors.snapshots import places
     from ktsafe.stream.service import assembly
@@ -219,6 +223,7 @@ def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]
         shutil.copyfile(path, hidden / f"{name}{suffix}")
     try:
         dump = source.checked(hidden, there[-1] if there and there[-1].name < date else None)
+        _check_spelling(settings, dump)
         later = [place.name for place in there if place.name > date]
         same = [place for place in there if place.name == date]
         if later:
@@ -234,6 +239,13 @@ def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
     return dump
+
+
+def _check_spelling(settings: Settings, dump: Dump) -> None:
+    schema = settings.schema
+    j = dump.columns.index(schema.sensitive)
+    shown = {schema.category(schema.sensitive, values[j]) for values in dump.values}
+    check_alike(schema.sensitive, shown, schema.sensitive_values, schema.harmless_values)
 
 
 def _forget(dumps: Path) -> None:
@@ -266,6 +278,7 @@ def _report(settings: Settings, date: str, dump: Dump, counts: Counts) -> dict[s
         "loops": dump.loops,
         "dead_letters": dict(counts.dead_letters),
         "withheld": dict(counts.withheld),
+        "why": counts.why_withheld,
         "audit": str(places.audit_folder(settings)),
     }
 
@@ -284,6 +297,8 @@ def _words(report: dict[str, Any]) -> str:
         lines.append(f"{word} {release}, verified kt-safe alone and with all before")
     elif report["withheld"]:
         lines.append(f"withheld  {', '.join(sorted(report['withheld']))}; the last release stands")
+        if report["why"]:
+            lines.append(f"          {report['why']}")
     else:
         lines.append("unchanged no release: nothing differs, or it was withheld before")
     lines.append(f"private   {report['audit']}: the mapping; never publish it")

@@ -101,6 +101,8 @@ def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: b
     if counts.withheld:
         reasons = ", ".join(f"{n} {reason}" for reason, n in counts.withheld.items())
         lines.append(f"withheld  {reasons}; the last release stands")
+        if counts.why_withheld:
+            lines.append(f"          {counts.why_withheld}")
     if counts.slots_skipped:
         lines.append(f"skipped   {counts.slots_skipped:,} slots without a release of their own")
     lines += [f"{name:<9} {place}" for name, place in places.items()]

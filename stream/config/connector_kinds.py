@@ -52,6 +52,7 @@ class Site:
 
     base: Path
     kafka: KafkaSettings | None = None
+    change_max: float = 0.2
 
     def path(self, text: str) -> Path:
         """Return a configured path.

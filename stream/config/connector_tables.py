@@ -121,6 +121,7 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
             topic=self.topic,
             attributes=self.attributes,
             loss_max=self.loss_max,
+            change_max=site.change_max,
         )
 
     def missing(self, site: Site) -> list[str]:

@@ -92,6 +92,7 @@ class ReleaseTable(Section, frozen=True):
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
     aim: Aim = "balanced"
     min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    change_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     format: tuple[ReleaseFormat, ...] = ("csv",)
 
@@ -273,7 +274,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         raise ConfigError(f"{name}: release.every {error}.") from error
     return Settings(
         config=config,
-        site=Site(base.resolve(), config.kafka),
+        site=Site(base.resolve(), config.kafka, config.release.change_max),
         schema=schema,
         params=params,
         sequence=sequence,

@@ -79,10 +79,19 @@ def composed(
     """
     parts = dict(schema.parts)
     for part, sensitive in parts.items():
-        alone = Schema((), part, sensitive, expect_absent=schema.expect_absent)
+        alone = Schema(
+            (),
+            part,
+            sensitive,
+            expect_absent=schema.expect_absent,
+            harmless_values=schema.harmless_values,
+        )
         AttributedGraph.from_columns(alone, columns, [])
     made, values = composite_sensitive(schema.quasi_identifiers, parts, columns, schema.sensitive)
-    told = {name: getattr(schema, name) for name in ("buckets", "expect_absent", "groups")}
+    told = {
+        name: getattr(schema, name)
+        for name in ("buckets", "expect_absent", "groups", "harmless_values")
+    }
     return dataclasses.replace(made, **told), values
 
 
@@ -108,4 +117,5 @@ def declared_beside(schema: Schema) -> dict[str, Any]:
     else:
         values = sorted(schema.sensitive_values)
         found = {"sensitive": schema.sensitive, "sensitive_values": values}
-    return {**found, "expect_absent": sorted(schema.expect_absent)}
+    harmless = {"harmless_values": sorted(schema.harmless_values)} if schema.harmless_values else {}
+    return {**found, "expect_absent": sorted(schema.expect_absent), **harmless}

@@ -9,7 +9,7 @@ import io
 import tomllib
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -29,6 +29,7 @@ from ktsafe.errors import (
 )
 from ktsafe.generalization.levels import Declared
 from ktsafe.inputs import Network, read_network
+from ktsafe.inputs.spelling import value_text
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
 
@@ -45,6 +46,8 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     In a schema file there may be several sensitive attributes
     (`ktsafe.stream.files.composite_schema`).
     `expect_absent`: attributes and sensitive values that need not occur.
+    `harmless_values`: values that are not sensitive, though spelt almost like one that is.
+    Values are spelt as they are read (`ktsafe.inputs.spelling`): `1.0` is `1`.
     """
 
     quasi_identifiers: list[str]
@@ -52,6 +55,7 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sensitive_values: list[str] | dict[str, list[str]]
     buckets: dict[str, list[float | str]] = {}
     expect_absent: list[str] = []
+    harmless_values: list[str] = []
     groups: dict[str, dict[str, list[str]]] = {}
 
     def to_schema(self) -> Schema:
@@ -63,16 +67,29 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             If names clash, buckets do not ascend, or values do not fit the sensitive attributes.
         """
         buckets = {name: tuple(edges) for name, edges in self.buckets.items()}
-        absent = frozenset(self.expect_absent)
-        names = tuple(self.quasi_identifiers)
+        beside: dict[str, Any] = {
+            "expect_absent": _spelt(self.expect_absent),
+            "harmless_values": _spelt(self.harmless_values),
+            "groups": {
+                name: {group: _spelt(values) for group, values in groups.items()}
+                for name, groups in self.groups.items()
+            },
+        }
         match self.sensitive, self.sensitive_values:
             case str() as sensitive, list() as values:
-                return Schema(names, sensitive, frozenset(values), buckets, absent, self.groups)
+                names = tuple(self.quasi_identifiers)
+                return Schema(names, sensitive, frozenset(_spelt(values)), buckets, **beside)
             case list() as parts, dict() as by_part:
-                made = composite_schema(self.quasi_identifiers, parts, by_part, buckets)
-                return dataclasses.replace(made, expect_absent=absent, groups=self.groups)
+                spelt = {name: _spelt(values) for name, values in by_part.items()}
+                made = composite_schema(self.quasi_identifiers, parts, spelt, buckets)
+                return dataclasses.replace(made, **beside)
         msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
         raise InvalidGraph(msg, hint="docs/files.md shows one.")
+
+
+def _spelt(values: Iterable[str]) -> list[str]:
+    """Return values as readers spell them; the empty text stays, and is refused elsewhere."""
+    return [value_text(value) or value for value in values]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -102,9 +102,9 @@ class StatusBoard(Observer):
                 if figures.release_id == release_id:
                     self._releases[i] = _confirmed(figures)
 
-    def release_withheld(self, reason: str) -> None:
+    def release_withheld(self, reason: str, why: str = "") -> None:
         """Keep why the last release that was tried is none."""
-        self._latest.withheld = reason
+        self._latest.withheld = f"{reason}: {why}" if why else reason
 
     def retry(self, op: str) -> None:
         """Count retries by operation."""

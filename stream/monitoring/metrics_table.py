@@ -28,6 +28,7 @@ WITHHELD_REASONS: Final = (
     "unsafe",
     "infeasible",
     "absent",
+    "written_otherwise",
     "costs_more_than_nothing",
     "below_min_f1",
     "attacked",
@@ -194,7 +195,7 @@ RELEASES: Final = (
         "release_withheld",
         "Releases not published because they were not safe or could not be built, by reason.",
         {"reason": WITHHELD_REASONS},
-        _by_label,
+        lambda reason, _why="": {(reason,): 1},
     ),
     Metric(
         "ktsafe_releases_gone",

@@ -35,7 +35,8 @@ REMEDIES: Final = {
     "KtsafeReleaseWithheld": Remedy(
         "its label `reason`",
         "*absent*: nobody has what [attributes] names; correct it, or list it in `expect_absent`; "
-        "*infeasible*: k or alpha ask for more than the network has; *attacked*: see "
+        "*written_otherwise*: a program spells values otherwise, see *Values that are written "
+        "otherwise*; *infeasible*: k or alpha ask for more than the network has; *attacked*: see "
         "`KtsafeAttackAbovePromise`; *costs_more_than_nothing*, *below_min_f1*: see *Releases that "
         "are below the minimum utility*; *unsafe*, *error*: keep log and audit folder, report",
     ),

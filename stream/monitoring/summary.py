@@ -25,6 +25,8 @@ class Counts:
         How many releases were published in this run; id, vertices and edges of the last of them.
     phase:
         The phase of a release that ended last, at first "cut"; empty when none is in flight.
+    why_withheld:
+        What is to be said of the last release that was withheld, beside the reason.
     held_back:
         What the last release of a sequence holds back, for the private display.
     worth:
@@ -44,6 +46,7 @@ class Counts:
         default_factory=lambda: deque(maxlen=PUBLISHED_MAX)
     )
     withheld: Counter[str] = dataclasses.field(default_factory=Counter)
+    why_withheld: str = ""
     slots_skipped: int = 0
     lag: int | None = None
     vertices: int = 0
@@ -126,7 +129,8 @@ class Summary(Observer):
         self.counts.worth = figures.secrets.worth if figures.secrets else {}
         self.counts.worths.append(self.counts.worth)
 
-    def release_withheld(self, reason: str) -> None:
+    def release_withheld(self, reason: str, why: str = "") -> None:
         """Count releases withheld by reason."""
         self.counts.withheld[reason] += 1
+        self.counts.why_withheld = why
         self.counts.phase = ""

@@ -53,6 +53,7 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed, Progress
+from ktsafe.stream.release.respelling import check_spelt_as_before
 from ktsafe.stream.release.saved_auditor import is_of_auditor, pages_of, read_into
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
@@ -96,6 +97,8 @@ class LinkedReleases:
         of the gate is led through them, and judges the sequence as far as the sink still has it.
     audit_dir:
         Where the private mappings of past releases are.
+    change_max:
+        See `ktsafe.stream.release.respelling.check_spelt_as_before`.
     workers:
         They work on parts, and change the time alone.
     """
@@ -107,6 +110,7 @@ class LinkedReleases:
         *,
         open_reader: Callable[[], ReleaseReader],
         audit_dir: Path,
+        change_max: float,
         workers: Workers = ONE_PER_CORE,
     ) -> None:
         self._workers = workers
@@ -116,6 +120,7 @@ class LinkedReleases:
         self._kind = SequenceEngine if params.sees_stars else AlignedSequence
         self._open_reader = open_reader
         self._audit_dir = audit_dir
+        self._change_max = change_max
         self._ledger: Ledger | None = None
         self._engine: SequenceEngine | None = None
         self._following = Following({})
@@ -158,6 +163,11 @@ class LinkedReleases:
 
         The randomness follows from the ledger alone, so a release that is built again after a
         crash comes out the same.
+
+        Raises
+        ------
+        WrittenOtherwise
+            If the network is spelt otherwise than it was.
         """
         del progress
         rng = due.generator()
@@ -179,6 +189,7 @@ class LinkedReleases:
             vacated, counted = [], None
         else:
             changes, n_ties = self._changes(self._engine, snapshot)
+            check_spelt_as_before(self._engine, changes, snapshot.graph, self._change_max)
             changes = _in_order(changes, due)
             counted = _counted(changes, n_ties, snapshot)
             self._following.prepare(self._engine)

@@ -31,6 +31,7 @@ from ktsafe.errors import (
     Infeasible,
     NotKTSafe,
     OperationFailed,
+    WrittenOtherwise,
 )
 from ktsafe.state.errors import StateCorrupted, StateError
 from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
@@ -189,6 +190,7 @@ class Publisher:
         def build() -> StagedRelease:
             if is_first:  # Later on values may well go out of use.
                 snapshot.graph.check_present()
+            snapshot.graph.check_spelling()
             return self._snapshotter.build(due)
 
         self._build = build
@@ -248,6 +250,8 @@ class Publisher:
                 count=len(error.attributes) or error.n_values,
             )
             self._withhold("absent", error)
+        except WrittenOtherwise as error:
+            self._withhold("written_otherwise", error, why=str(error))
         except BelowMinimumUtility as error:
             self._withhold(error.reason, error)
         except FoundByAttack as error:
@@ -278,12 +282,12 @@ class Publisher:
         self._staged = record
         self._retry_at_s = self._monotonic()
 
-    def _withhold(self, reason: str, error: Exception) -> None:
+    def _withhold(self, reason: str, error: Exception, *, why: str = "") -> None:
         self._snapshotter.end_build(staged=False)
         if self.known:
             raise underived(self.known[0].there.release_id, f"it is withheld as {reason!r}")
         self._ledger.drop_cut()
-        self._observer.release_withheld(reason)
+        self._observer.release_withheld(reason, why)
         log.error(
             "release withheld, the last one stands",
             reason=reason,

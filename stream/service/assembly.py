@@ -143,6 +143,7 @@ def mechanism(settings: Settings) -> Mechanism:
             settings.sequence,
             open_reader=release_reader(settings),
             audit_dir=audit_folder(settings),
+            change_max=settings.config.release.change_max,
             workers=workers(settings),
         )
     return FreshReleases(settings.params, settings.anonymize, workers(settings))

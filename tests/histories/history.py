@@ -115,8 +115,9 @@ class History(Observer):
 
     # What the service tells
 
-    def release_withheld(self, reason: str) -> None:
+    def release_withheld(self, reason: str, why: str = "") -> None:
         """Note that the last cut gave no release."""
+        del why
         self.counts["withheld"] += 1
         self.last_withheld = True
         if reason != "unsafe":

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
 from ktsafe.edges import edge_keys
-from ktsafe.errors import AbsentFromGraph
+from ktsafe.errors import AbsentFromGraph, WrittenOtherwise
 from tests import naive
 from tests.graphs import attributed, small_graphs
 from tests.naive import Small
@@ -238,3 +238,19 @@ def test_classes_of_many_wide_attributes() -> None:
     tuples = [tuple(row) for row in codes.tolist()]
     order = {row: i for i, row in enumerate(sorted(set(tuples)))}
     assert graph.qi_classes.tolist() == [order[row] for row in tuples]
+
+
+def test_values_that_are_almost_sensitive_are_refused() -> None:
+    """Whoever has one would be protected as harmless; other words are other values."""
+    schema = Schema(("gender",), "health", {"ill"})
+    columns = {"gender": ["f", "m", "f"], "health": ["ill", "well", "Ill"]}
+    with pytest.raises(WrittenOtherwise, match=r"'Ill' almost like 'ill'.*harmless_values"):
+        AttributedGraph.from_columns(schema, columns, [])
+    for meant in (
+        dataclasses.replace(schema, harmless_values={"Ill"}),
+        dataclasses.replace(schema, sensitive_values={"ill", "Ill"}),
+        schema.expecting_nothing(),
+    ):
+        assert AttributedGraph.from_columns(meant, columns, []).n_vertices == 3
+    columns["health"][2] = "ills"
+    assert AttributedGraph.from_columns(schema, columns, []).n_vertices == 3

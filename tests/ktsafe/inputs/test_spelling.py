@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.spelling import EXACT_MAX, id_text, likeness, spelt_twice, value_text, verbatim
+from ktsafe.inputs.spelling import EXACT_MAX, id_text, spelt_twice, value_text, verbatim
+from ktsafe.schema_check import likeness
 
 SPELLINGS = [
     ("1", [1, 1.0, "1.0", " 1 ", '"1"', "1.00", np.int8(1), np.float32(1), decimal.Decimal("1.0")]),

@@ -150,6 +150,14 @@ def test_what_cannot_be_the_next_release(
     refused(next_line(third, sequence, "--at=April"), "no date")
     schema.write_text(SCHEMA.replace('["gender"]', '["gender", "region"]'), encoding="utf-8")
     refused(next_line(third, sequence, f"--schema={schema}"), "not the schema")
+    vertices = third / "vertices.csv"
+    people = vertices.read_bytes()
+    held = next(v for v in sorted(SOCIAL_FEED_SCHEMA.sensitive_values) if v.encode() in people)
+    vertices.write_bytes(people.replace(held.encode(), held.upper().encode(), 1))
+    refused(next_line(third, sequence), f"{held.upper()!r} almost like {held!r}")
+    vertices.write_bytes(people.replace(b",f,", b",female,").replace(b",m,", b",male,"))
+    refused(next_line(third, sequence), "another 'gender'")
+    vertices.write_bytes(people)
     edges = third / "edges.csv"
     edges.write_bytes(edges.read_bytes()[:-3])
     refused(next_line(third, sequence), "half-written")

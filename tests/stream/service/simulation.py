@@ -173,6 +173,8 @@ class World:
         )
         self.min_f1 = 0.0
         """The owner's floor at the gate."""
+        self.change_max = 1.0
+        """How many may change at once; whatever is drawn is meant."""
         self.epsilon_per_year_micro = 0
         """What statistics beside the releases may cost."""
         self.attack = AttackSettings()
@@ -265,6 +267,7 @@ class World:
             self.sequence,
             open_reader=lambda: MemoryReleaseReader(self.releases),
             audit_dir=self.folder / "audit",
+            change_max=self.change_max,
             workers=Workers(1),
         )
 

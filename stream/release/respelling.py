@@ -1,0 +1,55 @@
+"""Whether the network is spelt as it was: what a program writes otherwise is no change of people.
+
+A producer that begins to write `3.0` for `3` changes everybody at once. Published, all would appear
+a second time, and whoever has a sensitive value could have one that nobody declared.
+"""
+
+from __future__ import annotations
+
+from ktsafe import AttributedGraph
+from ktsafe.errors import WrittenOtherwise
+from ktsafe.sequence import Changes, SequenceEngine
+
+_MEANT = "If it is meant, set [release] change_max = 1 for this release."
+
+
+def check_spelt_as_before(
+    engine: SequenceEngine, changes: Changes, graph: AttributedGraph, change_max: float
+) -> None:
+    """Refuse a network in which more changed at once than people change.
+
+    Parameters
+    ----------
+    engine:
+        The sequence as of the release before.
+    changes:
+        What changed since.
+    graph:
+        The network now.
+    change_max:
+        The greatest share of the people of both dates whose value of one attribute may differ;
+        1: all of it is meant. Fewer than k people are never too many.
+
+    Raises
+    ------
+    WrittenOtherwise
+        With the attribute. No value is named but those that the schema declares.
+    """
+    if change_max >= 1:
+        return
+    held = engine.sensitive_texts()
+    if held and not graph.is_sensitive.any():
+        named = ", ".join(map(repr, sorted(held)))
+        msg = (
+            f"Nobody has a sensitive value of {graph.schema.sensitive!r} any more: {named} is gone."
+        )
+        raise WrittenOtherwise(msg, hint=f"See how the feed spells it. {_MEANT}")
+    stayed = graph.n_vertices - len(changes.joined)
+    bound = max(engine.params.k, change_max * stayed)
+    before = engine.values_of(changes.changed)
+    for j, name in enumerate(graph.schema.attributes):
+        now = changes.changed_values
+        changed = sum(old[j] != new[j] for old, new in zip(before, now, strict=True))
+        if changed > bound:
+            msg = f"More than {change_max:.0%} of the people changed {name!r} at once."
+            raise WrittenOtherwise(msg, hint=f"It looks as if it is written otherwise. {_MEANT}")
