@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from ktsafe.connectors.base import WITHDRAWN, ReleaseBundle, ReleaseReader
@@ -23,11 +22,8 @@ from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hur
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings
     from ktsafe.stream.files.latest_read import LatestGraph
-    from ktsafe.stream.maintenance.disclosures import Disclosure
 
-Release = Annotated[str, typer.Argument(help="Id of a published release.", metavar="ID")]
-
-app = typer.Typer(help="Read, disclose and withdraw published releases.", no_args_is_help=True)
+app = typer.Typer(help="Read and withdraw published releases.", no_args_is_help=True)
 
 
 @app.callback()
@@ -196,34 +192,9 @@ def _is_refused(bundle: ReleaseBundle, *, withdrawn: bool) -> bool:
     return not withdrawn
 
 
-@app.command("disclose")
-def disclose(
-    release: Release,
-    config: Config,
-    to: Annotated[
-        str, typer.Option(help="The recipient. Without it, what was noted is shown.")
-    ] = "",
-    terms: Annotated[str, typer.Option(help="Under which terms: a contract, a licence.")] = "",
-    as_json: Json = False,
-) -> int:
-    """Note the recipient of a release and the terms, or show its recipients. Private."""
-    from ktsafe.stream.maintenance.disclosures import Disclosure, note, noted
-
-    audit = _audit_of(release, config)
-    if bool(to) != bool(terms):
-        msg = "A disclosure needs both --to and --terms."
-        raise ConfigError(msg, hint="Name the recipient of the release, and the terms.")
-    if to:
-        note(audit, Disclosure(_now(), to=to, terms=terms))
-    entries = noted(audit)
-    found = {"release_id": release, "noted": msgspec.to_builtins(entries)}
-    say(found, "\n".join(map(_line, entries)) or "nobody is noted", as_json=as_json)
-    return Exit.OK
-
-
 @app.command("withdraw")
 def withdraw(
-    release: Release,
+    release: Annotated[str, typer.Argument(help="Id of a published release.", metavar="ID")],
     config: Config,
     why: Annotated[str, typer.Option(help="What readers are told. Public: name nobody.")],
     yes: Yes = False,
@@ -232,24 +203,22 @@ def withdraw(
     """Mark a published release as withdrawn: readers refuse it from now on, with the reason.
 
     The service may run. Its bytes stay where they are, for audits. Copies that are out stay out:
-    the command names the recipients, as far as `ktsafe releases disclose` was told.
+    tell those who have one.
     """
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.maintenance.disclosures import Disclosure, marker, note, noted
+    from ktsafe.stream.maintenance.withdrawals import marker, note
 
     audit = _audit_of(release, config)
     if not why.strip():
         raise ConfigError("Say why.", hint="Readers are told the reason: --why TEXT.")
     if not yes:
         ask_first(f"Withdraw {release}? Every reader is told: {why}")
-    settings, time = configuration.load(config), _now()
+    settings = configuration.load(config)
+    told = marker(release, f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}", why)
     with closing(settings.config.sink.release_sink(settings.site)) as sink:
-        sink.withdraw(release, marker(release, time, why))
-    note(audit, Disclosure(time, withdrawn=why))
-    copies = [entry for entry in noted(audit) if entry.to]
-    found = {"release_id": release, "withdrawn": why, "tell": msgspec.to_builtins(copies)}
-    told = [f"tell      {_line(entry)}" for entry in copies] or ["tell      nobody is noted"]
-    say(found, "\n".join([f"withdrawn {release}", *told]), as_json=as_json)
+        sink.withdraw(release, told)
+    note(audit, told)
+    say({"release_id": release, "withdrawn": why}, f"withdrawn {release}", as_json=as_json)
     return Exit.OK
 
 
@@ -270,16 +239,6 @@ def _is_out(release: str, settings: Settings) -> bool:
     """Whether a release is where releases are published: its audit may have been let go."""
     with closing(settings.config.sink.release_reader(settings.site)) as reader:
         return any(each.release_id == release for each in reader.check())
-
-
-def _now() -> str:
-    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _line(entry: Disclosure) -> str:
-    if entry.withdrawn:
-        return f"{entry.time}  withdrawn: {entry.withdrawn}"
-    return f"{entry.time}  {entry.to} ({entry.terms})"
 
 
 def _print(bundle: ReleaseBundle, *, as_json: bool) -> None:

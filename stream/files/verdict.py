@@ -28,7 +28,7 @@ BOUNDED: Final = ("one_hop", "sensitive_inference", "denoised", "two_hops")
 """Attacks on a single release that have a bound: without one of them the judgement is open."""
 
 DO: Final[Mapping[Kind, str]] = {
-    "withdrawn": "Tell holders of copies to delete them: `disclosures.jsonl` names them.",
+    "withdrawn": "Tell those who have a copy to delete it.",
     "guarantee": "Do not publish it. If it is out: stop the service, keep state and releases, and "
     "report the defect.",
     "attack": "Name fewer quasi-identifiers or a larger k, and begin a new sequence. Tell those "

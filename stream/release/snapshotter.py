@@ -34,7 +34,7 @@ from ktsafe.stream.files.release_figures import (
 )
 from ktsafe.stream.files.releases_read import Manifest, Release, read_manifest, read_release
 from ktsafe.stream.files.sealing import seal_manifest
-from ktsafe.stream.maintenance.disclosures import note, noted, withdrawal
+from ktsafe.stream.maintenance.withdrawals import note, noted
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim
@@ -244,13 +244,13 @@ class Snapshotter:
 
     def is_withdrawn(self, release_id: str) -> bool:
         """Whether its owner has withdrawn a release, by its private audit."""
-        return any(entry.withdrawn for entry in noted(self._settings.audit_dir / release_id))
+        return noted(self._settings.audit_dir / release_id) is not None
 
     def note_withdrawal(self, bundle: ReleaseBundle) -> None:
         """Note that a release at the sink is withdrawn, where the state is older than that."""
         if bundle.is_withdrawn() and not self.is_withdrawn(bundle.release_id):
             audit = self._settings.audit_dir / bundle.release_id
-            note(audit, withdrawal((bundle.folder / WITHDRAWN).read_bytes()))
+            note(audit, (bundle.folder / WITHDRAWN).read_bytes())
 
     def _erased(self) -> list[Erased]:
         return [] if self._ledger is None else self._ledger.erased()

@@ -128,7 +128,7 @@ class Housekeeping:
 
 
 def _remove_audits(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Remove the audits that the ledger has let go; what is noted of copies stays."""
+    """Remove the audits that the ledger has let go; what is noted of a withdrawal stays."""
     for release in releases:
         folder = audit_dir / release.release_id
         if release.has_audit or not folder.is_dir():

@@ -20,10 +20,10 @@ from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.inspection import Examined, examine
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.recovery import of_another_schema, schema_digest
-from ktsafe.stream.files.private_history import check_history, check_recorded, lost
+from ktsafe.stream.files.private_history import check_history, check_recorded
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.maintenance.backup import Parts, unconfirmed
-from ktsafe.stream.maintenance.disclosures import DISCLOSURES, are_as_written, marker, noted
+from ktsafe.stream.maintenance.withdrawals import noted
 from ktsafe.stream.release.known_releases import (
     OpenReader,
     compare,
@@ -60,8 +60,6 @@ def check_parts(parts: Parts, schema: Schema) -> Examined:
             check_recorded(release, parts.audits)
         if is_needed and AUDIT not in release.audit:
             check_history([release], parts.audits)  # An older version recorded no sha256.
-        if not are_as_written(folder):
-            raise lost(release, DISCLOSURES)
     return found
 
 
@@ -123,10 +121,8 @@ def _check_staged(releases: list[ReleaseRecord], staging: Path) -> None:
 
 def _check_marker(bundle: ReleaseBundle, audits: Path) -> None:
     """Compare the marker of a release that was withdrawn with what was noted of it."""
-    entries = noted(audits / bundle.release_id)
-    withdrawn = [marker(bundle.release_id, e.time, e.withdrawn) for e in entries if e.withdrawn]
-    path = bundle.folder / WITHDRAWN
-    if withdrawn and not (path.is_file() and path.read_bytes() == withdrawn[-1]):
+    marker, path = noted(audits / bundle.release_id), bundle.folder / WITHDRAWN
+    if marker is not None and not (path.is_file() and path.read_bytes() == marker):
         hint = "it was withdrawn, and its marker does not say so as noted. Withdraw it again."
         raise SinkConflict("check release", f"release {bundle.release_id}", hint)
 
@@ -134,5 +130,5 @@ def _check_marker(bundle: ReleaseBundle, audits: Path) -> None:
 def _is_sendable(last: ReleaseRecord, found: Examined, parts: Parts) -> bool:
     """Whether a service sends a last release again that its sink has lost."""
     is_current = found.sequence is not None and last.sequence_id == found.sequence.sequence_id
-    is_withdrawn = any(each.withdrawn for each in noted(parts.audits / last.release_id))
+    is_withdrawn = noted(parts.audits / last.release_id) is not None
     return is_current and not is_withdrawn and (parts.staging / last.release_id).exists()

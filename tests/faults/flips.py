@@ -125,7 +125,6 @@ def make_bases(folder: Path, n_releases: int, seed: int) -> dict[str, Base]:
     for words in (
         ("erase", person, config, "--yes"),
         ("releases", "withdraw", releases[0], config, "--why", "a trial", "--yes"),
-        ("releases", "disclose", releases[1], config, "--to", "one", "--terms", "a trial"),
     ):
         assert _ktsafe(*words)[0] == Exit.OK
     for left in LEFT[1:]:

@@ -26,7 +26,7 @@ from ktsafe.state.errors import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.maintenance import erasure
-from ktsafe.stream.maintenance.disclosures import Disclosure, note
+from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.snapshotter import Snapshotter
 from ktsafe.stream.service import service
@@ -317,7 +317,7 @@ class History(Observer):
         releases = self.world.releases
         release_id = max(releases.releases)
         audit = process.world.folder / "audit" / release_id
-        note(audit, Disclosure("2026-01-01T00:00:00Z", withdrawn="planned"))
+        note(audit, b"planned")
         if self.options is None:
             del releases.releases[release_id]
         else:  # Without it no further one could be judged.

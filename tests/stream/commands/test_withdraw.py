@@ -1,4 +1,4 @@
-"""A release is withdrawn: who is noted, who is told, and who refuses it, step by step."""
+"""A release is withdrawn: who is told, and who refuses it, step by step."""
 
 import json
 import re
@@ -14,7 +14,6 @@ from ktsafe.connectors.base import WITHDRAWN
 from ktsafe.reader import Withdrawn
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.maintenance.disclosures import DISCLOSURES, Disclosure, note, noted
 from tests import sealed
 
 ROOT = Path(__file__).parents[3]
@@ -63,16 +62,13 @@ def names(site):
 def test_the_runbook_is_rehearsed(site, capsys):
     """Its commands, as they stand there: all readers refuse the release, audits read it."""
     name, config = names(site)[1], site / "ktsafe.toml"
-    to = ("--to", "Institute A", "--terms", "contract 12")
-    assert said(capsys, "releases", "disclose", name, config, *to)[0] == Exit.OK
     (section,) = re.findall(r"### A release must not be.*?```\n(.*?)```", RUNBOOK, re.DOTALL)
     places = {"ID": name, "CONFIG": str(config), "RELEASES/ID": str(site / "releases" / name)}
     lines = [shlex.split(line, comments=True)[1:] for line in section.splitlines()]
     outs = [said(capsys, *(places.get(word, word) for word in line)) for line in lines]
-    assert [code for code, *_ in outs] == [Exit.OK] * 3
-    assert "Institute A (contract 12)" in outs[0][1]
-    assert f"withdrawn: {WHY}" in outs[1][1]
-    assert "kt-safe (" in outs[2][1]
+    assert [code for code, *_ in outs] == [Exit.OK] * 2
+    assert outs[0][1] == f"withdrawn {name}\n"
+    assert "kt-safe (" in outs[1][1]
 
     folder = site / "releases" / name
     with pytest.raises(Withdrawn, match=WHY):
@@ -89,7 +85,10 @@ def test_the_runbook_is_rehearsed(site, capsys):
     marker = json.loads((folder / WITHDRAWN).read_text())
     schema = json.loads((ROOT / "docs/schemas/withdrawal.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(marker)
-    assert "Institute" not in json.dumps(marker)
+    assert marker["why"] == WHY
+    copy = site / "state" / "audit" / name / WITHDRAWN
+    assert copy.read_bytes() == (folder / WITHDRAWN).read_bytes()
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
 
 
 def test_the_latest_release_is_refused_once_withdrawn(site, capsys):
@@ -104,57 +103,26 @@ def test_the_latest_release_is_refused_once_withdrawn(site, capsys):
     assert (code, last in out) == (Exit.OK, True)
 
 
-def test_copies_are_noted_in_private(site, capsys):
-    """The log is appended to, readable by its owner only, and tells what is there."""
-    name, config = names(site)[0], site / "ktsafe.toml"
-    for to in ("Institute A", "Institute B"):
-        said(capsys, "releases", "disclose", name, config, "--to", to, "--terms", "contract")
-    code, out, _ = said(capsys, "releases", "disclose", name, config, "--json")
-    assert code == Exit.OK
-    assert [entry["to"] for entry in json.loads(out)["noted"]] == ["Institute A", "Institute B"]
-    path = site / "state" / "audit" / name / DISCLOSURES
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert said(capsys, "releases", "disclose", names(site)[1], config)[1] == "nobody is noted\n"
-
-
 def test_a_release_whose_audit_was_let_go_is_known_by_its_sink(site, capsys):
-    """Copies of it are noted and it is withdrawn as any other; the folder comes back for that."""
+    """It is withdrawn as any other; the folder comes back for that."""
     name, config = names(site)[0], site / "ktsafe.toml"
     audit = site / "state" / "audit" / name
     audit.rmdir()
-    assert said(capsys, "releases", "disclose", name, config)[:2] == (Exit.OK, "nobody is noted\n")
-    assert not audit.exists()
-    to = ("--to", "Institute A", "--terms", "contract 12")
-    assert said(capsys, "releases", "disclose", name, config, *to)[0] == Exit.OK
-    code, out, _ = said(capsys, "releases", "withdraw", name, config, "--why", WHY, "--yes")
-    assert (code, "Institute A" in out) == (Exit.OK, True)
+    assert said(capsys, "releases", "withdraw", name, config, "--why", WHY, "--yes")[0] == Exit.OK
+    assert [path.name for path in audit.iterdir()] == [WITHDRAWN]
     assert stat.S_IMODE(audit.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("disclose", "../../state", "CONFIG"),
-        ("disclose", "000009-19700109T000000Z", "CONFIG"),
-        ("disclose", "ID", "CONFIG", "--to", "Institute A"),
-        ("disclose", "ID", "CONFIG", "--terms", "contract"),
+        ("withdraw", "../../state", "CONFIG", "--why", "x", "--yes"),
         ("withdraw", "ID", "CONFIG", "--why", " ", "--yes"),
         ("withdraw", "000009-19700109T000000Z", "CONFIG", "--why", "x", "--yes"),
     ],
 )
 def test_what_cannot_be_is_refused(site, capsys, arguments):
-    """Unknown releases, half a disclosure, no reason: nothing is written."""
+    """Unknown releases, no reason: nothing is written."""
     places = {"ID": names(site)[0], "CONFIG": site / "ktsafe.toml"}
     assert said(capsys, "releases", *(places.get(a, a) for a in arguments))[0] == Exit.USAGE
-    assert not list(site.rglob(DISCLOSURES))
     assert not list(site.rglob(WITHDRAWN))
-
-
-def test_a_line_that_was_cut_off_hides_no_other(tmp_path):
-    """After a crash in the middle of a line the log goes on behind it."""
-    note(tmp_path, Disclosure("t1", to="a", terms="x"))
-    with (tmp_path / DISCLOSURES).open("ab") as file:
-        file.write(b'{"time": "t2", "to')
-    note(tmp_path, Disclosure("t3", to="c", terms="x"))
-    assert [entry.to for entry in noted(tmp_path)] == ["a", "c"]
-    assert noted(tmp_path / "none") == []

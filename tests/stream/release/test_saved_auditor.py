@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from ktsafe.connectors.base import WITHDRAWN
 from ktsafe.sequence_audit import saved_state
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.maintenance.backup import parts_of
-from ktsafe.stream.maintenance.disclosures import DISCLOSURES, Disclosure, note, noted
+from ktsafe.stream.maintenance.withdrawals import note, noted
 from ktsafe.stream.release import linked
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.saved_auditor import PREFIX, is_saved, pages_of
@@ -122,15 +123,15 @@ def test_audits_that_are_not_kept_go_and_the_sequence_goes_on(undisturbed, tmp_p
             # What a crash left of an audit that was let go: it goes with the next ones.
             left = tmp_path / "audit" / found.releases[0].release_id
             assert not left.exists()
-            note(left, Disclosure("2026-01-01T00:00:00Z", withdrawn="why"))
+            note(left, b"why")
             (left / "mapping.csv").write_text("released_id,original_id\n")
 
     world = run_by_slots(tmp_path, between, audits_kept=2)
     assert contents(world) == contents(undisturbed)
     assert judgements(world) == judgements(undisturbed)[-2:]
     first, *kept = sorted(audit_folders(tmp_path))
-    assert {path.name for path in first.iterdir()} == {DISCLOSURES}
-    assert [bool(noted(each)) for each in (first, *kept)] == [True, False, False]
+    assert {path.name for path in first.iterdir()} == {WITHDRAWN}
+    assert [noted(each) for each in (first, *kept)] == [b"why", None, None]
 
 
 def test_neither_a_saved_auditor_nor_audits_is_refused(tmp_path, monkeypatch):

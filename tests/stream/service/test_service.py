@@ -12,7 +12,7 @@ from ktsafe.connectors.errors import SinkConflict
 from ktsafe.errors import NotKTSafe
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.maintenance.disclosures import Disclosure, note
+from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import fresh, publish
 from ktsafe.stream.release.publish import Publisher
@@ -359,7 +359,7 @@ def test_a_withdrawn_release_that_is_gone_is_not_sent_again(tmp_path):
     world.run()
     there = world.releases.releases
     last = max(there)
-    note(tmp_path / "audit" / last, Disclosure("2026-01-01T00:00:00Z", withdrawn="a mistake"))
+    note(tmp_path / "audit" / last, b"a mistake")
     there.pop(last)
     world.run()
     assert last not in there

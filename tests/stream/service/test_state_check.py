@@ -15,7 +15,7 @@ from ktsafe.state.inspection import Examined
 from ktsafe.state.ledger import Ledger, SequenceRecord
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.backup import parts_of
-from ktsafe.stream.maintenance.disclosures import DISCLOSURES, Disclosure, are_as_written, note
+from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.process.private_folder import STORE
 from ktsafe.stream.service.state_check import check_parts, check_sink
 from tests.memory_connectors import MemoryReleaseReader
@@ -148,21 +148,31 @@ def test_the_sink_is_compared(world: World) -> None:
             refuses()
 
 
-def test_every_changed_bit_of_the_log_of_copies_is_noticed(tmp_path: Path) -> None:
-    """Of any line, the last one and line ends as well; a log as it was written passes."""
-    for number, entry in enumerate(
-        (Disclosure("t1", to="a", terms="x"), Disclosure("t2", withdrawn="why"))
-    ):
-        note(tmp_path, entry)
-        assert are_as_written(tmp_path), number
-        data = (tmp_path / DISCLOSURES).read_bytes()
-        for at in range(len(data)):
-            for bit in range(8):
-                flipped = bytearray(data)
-                flipped[at] ^= 1 << bit
-                (tmp_path / DISCLOSURES).write_bytes(flipped)
-                assert not are_as_written(tmp_path), (at, bit)
-        (tmp_path / DISCLOSURES).write_bytes(data)
+def test_every_changed_bit_of_a_marker_is_noticed(world: World) -> None:
+    """At the sink, and of the copy in the private audit; as they were written they pass."""
+    first = min(world.releases.releases)
+    marker = b'{"why": "it names people"}'
+    audit = world.folder / "audit" / first
+    note(audit, marker)
+    parts = parts_of(world.folder / STORE, world.folder, frozen=False)
+    found = check_parts(parts, SCHEMA)
+
+    def check() -> None:
+        check_sink(lambda: MemoryReleaseReader(world.releases), found, parts)
+
+    with pytest.raises(SinkConflict, match=first):
+        check()
+    world.releases.withdrawn[first] = marker
+    check()
+    for at in range(len(marker)):
+        for bit in range(8):
+            flipped = bytearray(marker)
+            flipped[at] ^= 1 << bit
+            for here, there in ((marker, bytes(flipped)), (bytes(flipped), marker)):
+                note(audit, here)
+                world.releases.withdrawn[first] = there
+                with pytest.raises(SinkConflict, match=first):
+                    check()
 
 
 def test_audits_of_former_sequences_may_go(world: World, tmp_path: Path) -> None:
