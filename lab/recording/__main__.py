@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.compare is not None:
         old, new = (json.loads(path.read_bytes()) for path in given.compare)
         found = differences(old, new)
-        print(*found, f"{len(found)} of {len(old | new)} figures differ", sep="\n")
+        print(*found, f"{len(found)} differences in {len(old | new)} figures", sep="\n")
         return int(bool(found))
     given.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ktsafe-recording-") as folder:
@@ -53,9 +53,12 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return a line for each name whose value differs, or that one record lacks."""
     lines = []
     for name in sorted({**old, **new}):
-        was, now = (json.dumps(one[name]) if name in one else "nothing" for one in (old, new))
-        if was != now:
-            lines.append(f"{name}: {textwrap.shorten(was, 100)} -> {textwrap.shorten(now, 100)}")
+        was, now = old.get(name, "nothing"), new.get(name, "nothing")
+        if isinstance(was, dict) and isinstance(now, dict):
+            lines += [f"{name}: {line}" for line in differences(was, now)]
+        elif was != now:
+            texts = (textwrap.shorten(json.dumps(value), 100) for value in (was, now))
+            lines.append(f"{name}: {' -> '.join(texts)}")
     return lines
 
 

@@ -42,7 +42,7 @@ def of_single_release(room: Path) -> Figures:
     found = digests(release) | under("attacks", _attacks(told["releases"][0]))
     for kind in ("", *OF_TABLES, *OF_IMPOSSIBLE_TABLES, *OF_FILES, "k doubled"):
         answer = ktsafe("verify", tampered(release, room / f"copy {kind}", kind))
-        found |= under(f"verify/{kind}", _verdict(answer, room))
+        found |= under(f"verify/{kind or 'untouched'}", _verdict(answer, room))
     return found
 
 
@@ -57,7 +57,7 @@ def of_sequence(room: Path) -> Figures:
     found |= under("audit/private", _audit(ktsafe("audit", *releases, *known), room))
     copies = [tampered(path, room / "copies" / path.name) for path in releases]
     before, after = copies[:TAMPERED], copies[TAMPERED + 1 :]
-    histories = {"": copies, "reversed": copies[::-1], "repeated": [*copies, copies[-1]]}
+    histories = {"untouched": copies, "reversed": copies[::-1], "repeated": [*copies, copies[-1]]}
     for kind in (*OF_TABLES, *OF_IMPOSSIBLE_TABLES, *OF_PROMISES):
         one = tampered(releases[TAMPERED], room / f"copy {kind}", kind)
         histories[kind] = [*before, one, *after]
