@@ -49,7 +49,6 @@ path = "dead-letters.jsonl"
 folder = "state"
 
 [privacy]
-window = {window}
 
 [release]
 every = "{every}"
@@ -166,7 +165,6 @@ def site(
     kafka: str = "",
     checkpoint_records_max: int = 500,
     lateness_max_s: int = 3_153_600_000,
-    window: int | str = 1,
 ) -> Site:
     """Write a configuration into a new folder."""
     folder.mkdir(parents=True)
@@ -177,7 +175,6 @@ def site(
         every=every,
         checkpoint_records_max=checkpoint_records_max,
         lateness_max_s=lateness_max_s,
-        window=json.dumps(window),
     )
     (folder / "ktsafe.toml").write_text(text + kafka, encoding="utf-8")
     return Site(folder)
@@ -188,7 +185,6 @@ def files_site(
     partitions: Sequence[Sequence[feeds.Event]],
     attributes: dict[str, Any],
     every: str,
-    window: int | str = 1,
 ) -> Site:
     """Return a service that reads one file per partition and publishes to a folder."""
     feed = folder.parent / "feed"
@@ -201,7 +197,6 @@ def files_site(
         source=source,
         sink='kind = "files"\nfolder = "releases"',
         every=every,
-        window=window,
     )
 
 
@@ -212,8 +207,8 @@ def sequence_site(
     every: str,
     sequence: str,
 ) -> Site:
-    """Return a service on one file, w = all, with default effort and some lines of [sequence]."""
-    made = files_site(folder, [events], attributes, every, "all")
+    """Return a service on one file with default effort and some lines of [sequence]."""
+    made = files_site(folder, [events], attributes, every)
     text = made.config.read_text(encoding="utf-8").replace('effort = "fast"\n', "")
     made.config.write_text(f"{text}\n[sequence]\n{sequence}\n", encoding="utf-8")
     return made
@@ -225,7 +220,6 @@ def kafka_site(
     attributes: dict[str, Any],
     every: str,
     server: str,
-    window: int | str = 1,
 ) -> Site:
     """Return a service on new topics of a broker, the feed sent already."""
     run = uuid.uuid4().hex[:8]
@@ -241,7 +235,6 @@ def kafka_site(
         source=f'kind = "kafka"\ntopic = "events-{run}"',
         sink=f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"',
         every=every,
-        window=window,
         kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
     )
 

@@ -118,7 +118,7 @@ def test_schema_and_decoder_agree(document: Any) -> None:
     assert schema("event").is_valid(document) == accepted(document)
 
 
-@pytest.mark.parametrize("guarantee", [1, "all"])
+@pytest.mark.parametrize("guarantee", [releases_write.ALONE, releases_write.TOGETHER])
 def test_manifests_are_valid_and_tell_nothing_else(tmp_path: Path, guarantee: Any) -> None:
     """What is written fits the schema, and a field that is not listed does not."""
     header = releases_write.ReleaseHeader(
@@ -126,7 +126,7 @@ def test_manifests_are_valid_and_tell_nothing_else(tmp_path: Path, guarantee: An
         "s",
         1_767_225_600_000_000,
         PrivacyParams(),
-        releases_write.Guarantee(guarantee, cover=guarantee == "all"),
+        guarantee,
     )
     releases_write.write_release(tmp_path / "r", small(), ["a", "b"], header)
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())

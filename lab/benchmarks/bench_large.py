@@ -1,7 +1,7 @@
 """The whole way of a large graph: import, start, cut, releases, verify, audit, publish.
 
     python -m lab.benchmarks.bench_large [--vertices 1000000] [--edges 10000000]
-        [--effort fast|balanced] [--share 0.0001] [--further 1] [--window all|1] [--folder DIR]
+        [--effort fast|balanced] [--share 0.0001] [--further 1] [--folder DIR]
         [--small]
 
 A uniform graph of ten quasi-identifier classes is imported by `ktsafe state import`. Then the
@@ -54,7 +54,6 @@ def main() -> int:
     parser.add_argument("--effort", choices=("fast", "balanced"), default="fast")
     parser.add_argument("--share", type=float, default=0.0001, help="of the ties that change")
     parser.add_argument("--further", type=int, default=1, help="releases after the first one")
-    parser.add_argument("--window", choices=("all", "1"), default="all")
     parser.add_argument("--folder", type=Path, help="keep everything here")
     parser.add_argument("--small", action="store_true", help="2,000 vertices, 20,000 edges")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
@@ -68,7 +67,7 @@ def main() -> int:
         config = folder / "ktsafe.toml"
         if not (folder / "state").exists():
             import_graph(folder, config, n, m)
-        write_config(config, a.effort, a.window)
+        write_config(config, a.effort)
         write_feed(folder, n, max(int(m * a.share), 2), min(a.further, FURTHER_MAX))
         sizes = [f"--vertices={n}", f"--edges={m}"]
         here = [sys.executable, "-m", "lab.benchmarks.bench_large", *sizes]
@@ -89,10 +88,9 @@ def import_graph(folder: Path, config: Path, n: int, m: int) -> None:
     run("import", command("state", "import", config, *files, *at), n, m)
 
 
-def write_config(config: Path, effort: str, window: str = "all") -> None:
+def write_config(config: Path, effort: str) -> None:
     """Write the configuration of a service whose feed ends."""
     text = CONFIG.replace("follow = true\n", "")
-    text += f"\n[privacy]\nwindow = {json.dumps(window) if window == 'all' else window}\n"
     config.write_text(text.replace("[release]\n", f'[release]\nseed = 1\neffort = "{effort}"\n'))
 
 

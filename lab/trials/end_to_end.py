@@ -1,13 +1,13 @@
 """Real feeds through the real service: files and Kafka, as they are and perturbed.
 
-    python -m lab.trials.end_to_end DATA [--kafka HOST:PORT] [--kills N] [--window 1|all]
+    python -m lab.trials.end_to_end DATA [--kafka HOST:PORT] [--kills N]
 
 DATA holds `ldbc-snb-sf0.1` and `collegemsg`. For each feed and each way in: all events consumed,
 at least 12 non-empty releases, each passing `ktsafe verify`, and the final graph equal to an
-independent fold. With --kills the service is killed with SIGKILL at random moments on the way. With
---window all (the default) the auditor passes every release with all before it, and a second line
-tells what the last one holds back, what it costs beside a fresh balanced release of the same graph,
-and how many real people are among the candidates.
+independent fold. With --kills the service is killed with SIGKILL at random moments on the way. The
+auditor passes every release with all before it, and a second line tells what the last one holds
+back, what it costs beside a fresh balanced release of the same graph, and how many real people are
+among the candidates.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--variant", default="", help="only variants whose name holds this text")
     parser.add_argument("--ways", nargs="+", choices=["files", "kafka"])
-    parser.add_argument("--window", choices=["1", "all"], default="all")
     parser.add_argument("--only", choices=FEEDS, help="one of the feeds")
     given = parser.parse_args()
     ways = given.ways or ["files"] + (["kafka"] if given.kafka else [])
@@ -71,7 +70,6 @@ def main() -> None:
                     given.kafka,
                     given.kills,
                     given.seed,
-                    1 if given.window == "1" else "all",
                 )
                 expected = expected or graph
                 assert graph == expected, "another final graph than the first variant's"
@@ -86,15 +84,14 @@ def trial(
     kafka: str | None,
     kills: int,
     seed: int,
-    window: int | str,
 ) -> feeds.Graph:
     """Run one feed one way, check everything, print a line, and return the final graph."""
     with tempfile.TemporaryDirectory(prefix="ktsafe-trial-") as temporary:
         folder = Path(temporary) / "site"
         site = (
-            running.files_site(folder, partitions, attributes, every, window)
+            running.files_site(folder, partitions, attributes, every)
             if way == "files"
-            else running.kafka_site(folder, partitions, attributes, every, str(kafka), window)
+            else running.kafka_site(folder, partitions, attributes, every, str(kafka))
         )
         started = time.monotonic()
         killed, seen = drain_with_kills(site, kills, seed, Path(temporary), within_s=6.0)
@@ -116,8 +113,7 @@ def trial(
             f"{non_empty} | equal | {seconds:.0f}",
             flush=True,
         )
-        if window == "all":
-            print(told(site), flush=True)
+        print(told(site), flush=True)
         return graph
 
 

@@ -122,7 +122,7 @@ def main() -> int:
                 Path(temporary) / "site", events, ATTRIBUTES, "1w", sequence
             )
             text = site.config.read_text(encoding="utf-8")
-            text = text.replace('window = "all"\n', f'window = "all"\n{privacy}\n')
+            text = text.replace("[privacy]\n", f"[privacy]\n{privacy}\n")
             site.config.write_text(text, encoding="utf-8")
             site.drain(timeout_s=3600)
             promised = tomllib.loads(site.config.read_text(encoding="utf-8"))["privacy"]["k"]

@@ -39,7 +39,7 @@ def config(
         "config": str(path),
         "ok": True,
         "params": settings.params.to_mapping(),
-        "guarantee": places.promise(settings),
+        "guarantee": places.PROMISE,
         "places": where,
         "missing": missing,
     }

@@ -45,7 +45,6 @@ k = 10
 t = "1/10"
 alpha = "1/5"
 epsilon = 5
-window = "all"
 
 [source]
 kind = "files"
@@ -112,9 +111,7 @@ def demo(
     counts = serve(settings, drain=True)
     if not as_json:
         # What releases are worth is told below, of all of them.
-        text = describe(
-            counts, places.by_name(settings), places.promise(settings), is_private=False
-        )
+        text = describe(counts, places.by_name(settings), places.PROMISE, is_private=False)
         typer.echo(text, err=True)
     from ktsafe.stream.evaluation.over_time import describe_life
     from ktsafe.stream.evaluation.worth import describe_worth

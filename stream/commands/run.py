@@ -45,7 +45,7 @@ def run(
     else:
         # Under a supervisor these words go to the log, which holds no figure of a release.
         is_private = sys.stderr.isatty()
-        where, note = places.by_name(settings), places.promise(settings)
+        where, note = places.by_name(settings), places.PROMISE
         typer.echo(describe(counts, where, note, is_private=is_private), err=True)
     # A job that ends by itself has no reader of alerts.
     is_vain = drain and counts.withheld and not counts.n_published

@@ -8,15 +8,7 @@ from typing import Final
 from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.process.private_folder import AUDIT
 
-NOTES: Final[dict[int | str, str]] = {
-    1: "releases are safe one by one only (window = 1); do not hand out a series",
-    "all": 'all releases of a sequence are safe together (window = "all")',
-}
-
-
-def promise(settings: Settings) -> str:
-    """Return in a few words what the releases of a configuration promise."""
-    return NOTES[settings.config.privacy.window]
+PROMISE: Final = "all releases of a sequence are safe together"
 
 
 def private_folder(settings: Settings) -> Path:

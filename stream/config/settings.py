@@ -16,9 +16,8 @@ import msgspec
 from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.options import Aim, AnonymizeOptions
+from ktsafe.options import Aim
 from ktsafe.sequence import SequenceOptions
-from ktsafe.strategies import default_strategy
 from ktsafe.stream.config.connector_kinds import (
     DeadLettersTable,
     SigningTable,
@@ -50,7 +49,7 @@ class StateTable(Section, frozen=True):
 
 
 class PrivacyTable(Section, frozen=True):
-    """`[privacy]`: the parameters, and the guarantee over the sequence of releases."""
+    """`[privacy]`: the parameters."""
 
     k: int = 10
     t: float | str = "1/10"
@@ -58,17 +57,13 @@ class PrivacyTable(Section, frozen=True):
     epsilon: int = 5
     n_hops: int = 1
     reading: Literal["walk", "induced"] = "walk"
-    window: Literal[1, "all"] = "all"
 
 
 if TYPE_CHECKING:
     SequenceTable: TypeAlias = Section
-    AnonymizeTable: TypeAlias = Section
 else:
-    # `[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
+    # `[sequence]`: how a sequence of releases reacts to changes.
     SequenceTable = table_of(SequenceOptions, without={"effort", "aim"})
-    # `[anonymize]`: how each release is made (privacy.window = 1).
-    AnonymizeTable = table_of(AnonymizeOptions, without={"effort", "aim", "strategy"})
 
 
 class WorkersTable(Section, frozen=True):
@@ -159,7 +154,6 @@ class Config(Section, frozen=True):
     schema_file: str | None = None
     privacy: PrivacyTable = PrivacyTable()
     sequence: SequenceTable = SequenceTable()
-    anonymize: AnonymizeTable = AnonymizeTable()
     workers: WorkersTable = WorkersTable()
     kafka: KafkaSettings | None = None
     attack: AttackTable = AttackTable()
@@ -178,7 +172,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     schema: Schema
     params: PrivacyParams
     sequence: SequenceOptions
-    anonymize: AnonymizeOptions
     slots: Slots
 
     def path(self, text: str) -> Path:
@@ -265,7 +258,6 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         _check_columns(config.source, schema)
         params = _params(config.privacy)
         sequence = _sequence_options(config)
-        anonymize = _anonymize_options(config, params)
     except KtsafeError as error:
         raise ConfigError(f"{name}: {error.message}", hint=error.hint) from error
     try:
@@ -278,7 +270,6 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         schema=schema,
         params=params,
         sequence=sequence,
-        anonymize=anonymize,
         slots=slots,
     )
 
@@ -366,22 +357,6 @@ def _check_figures(table: MetricsTable, name: str) -> None:
 def _params(table: PrivacyTable) -> PrivacyParams:
     names = ("k", "t", "alpha", "epsilon", "n_hops", "reading")
     return PrivacyParams.from_mapping({name: getattr(table, name) for name in names})
-
-
-def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOptions:
-    """Return the options of releases by themselves.
-
-    Raises
-    ------
-    InvalidParams
-        If options exclude each other, or if nothing would come of them.
-    """
-    table = msgspec.structs.asdict(config.anonymize)
-    if config.privacy.window == "all" and config.anonymize != AnonymizeTable():
-        msg = "[anonymize] is for privacy.window = 1."
-        raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')
-    release, strategy = config.release, default_strategy(params)
-    return AnonymizeOptions(effort=release.effort, strategy=strategy, aim=release.aim, **table)
 
 
 def _sequence_options(config: Config) -> SequenceOptions:

@@ -50,52 +50,30 @@ FORMAT: Final = 1
 ROWS_AT_ONCE: Final = 200_000
 """Rows of a table that become text together."""
 
-Window = int | Literal["all"]
 Format = Literal["csv", "parquet"]
 
-GUARANTEE_ALL: Final = (
-    "The releases of this sequence_id are kt-safe together (w = all): by quasi-identifiers and "
-    "published neighbours, attribute by attribute, in every one of them, with ids that persist, "
-    "each vertex has at least k candidates, at most a share alpha of them sensitive. Nothing is "
-    "promised across sequences."
-)
-GUARANTEE_COVER: Final = (
-    " Where a vertex gains or loses ties from one release to the next, at least k candidates do "
-    "alike (cover); net changes over several releases are not covered."
-)
-GUARANTEE_NOT: Final = (
+_NOT_COVERED: Final = (
     " Not covered: attackers that know true ties, or some people's ids, and whether a tie or a "
     "vertex is true."
 )
-GUARANTEE_W1: Final = (
-    "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
-    "an attacker that links two of them can single people out. Give readers one release, not a "
-    "series."
-)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Guarantee:
-    """What a release promises.
-
-    Attributes
-    ----------
-    window:
-        Releases that may be linked: 1 means one by one, "all" any number of a sequence.
-    cover:
-        Whether visible changes are shared by at least k candidates.
-    """
-
-    window: Window
-    cover: bool = False
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return the `guarantee` part of a manifest."""
-        if self.window == 1:
-            return {"w": 1, "text": GUARANTEE_W1 + GUARANTEE_NOT}
-        text = GUARANTEE_ALL + (GUARANTEE_COVER if self.cover else "") + GUARANTEE_NOT
-        return {"w": self.window, "cover": self.cover, "text": text}
-
+ALONE: Final[Mapping[str, Any]] = {
+    "w": 1,
+    "text": "This release is kt-safe by itself (w = 1). Releases of one network are safe one by "
+    "one only: an attacker that links two of them can single people out. Give readers one release, "
+    "not a series." + _NOT_COVERED,
+}
+"""What a single release guarantees, as its manifest says it."""
+TOGETHER: Final[Mapping[str, Any]] = {
+    "w": "all",
+    "cover": True,
+    "text": "The releases of this sequence_id are kt-safe together (w = all): by "
+    "quasi-identifiers and published neighbours, attribute by attribute, in every one of them, "
+    "with ids that persist, each vertex has at least k candidates, at most a share alpha of them "
+    "sensitive. Nothing is promised across sequences. Where a vertex gains or loses ties from one "
+    "release to the next, at least k candidates do alike (cover); net changes over several "
+    "releases are not covered." + _NOT_COVERED,
+}
+"""What the releases of a service guarantee."""
 
 Planned = tuple[tuple[str, ...], tuple[str, ...], int]
 """Two classes by their quasi-identifiers, and a number of releases."""
@@ -131,7 +109,7 @@ class ReleaseHeader:
     sequence_id: str
     nominal_time_us: int | None
     params: PrivacyParams
-    guarantee: Guarantee = Guarantee(1)
+    guarantee: Mapping[str, Any] = dataclasses.field(default_factory=lambda: ALONE)
     lag: int | None = 0
     before: Mapping[str, str] = dataclasses.field(default_factory=dict)
     planned: Sequence[Planned] | None = None
@@ -385,7 +363,7 @@ def _manifest(
         "sequence_id": header.sequence_id,
         "nominal_time": None if nominal is None else rfc3339(nominal),
         "params": header.params.to_mapping(),
-        "guarantee": header.guarantee.to_mapping(),
+        "guarantee": dict(header.guarantee),
         "schema": {
             "quasi_identifiers": list(schema.quasi_identifiers),
             "sensitive": schema.sensitive,

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from ktsafe.stream.files.release_figures import HISTORY_MAX, ReleaseFigures
+from ktsafe.stream.files.releases_write import TOGETHER
 from ktsafe.stream.monitoring.diagnosis import Circumstances, Latest, Moment, diagnose
 from ktsafe.stream.monitoring.report import (
     FeedReport,
@@ -145,7 +146,7 @@ class StatusBoard(Observer):
             state="stuck" if is_stuck else self._latest.state,
             at_s=now.wall_s,
             started_s=self._started_wall_s,
-            guarantee=setting.guarantee,
+            guarantee=TOGETHER["text"],
             params=setting.params.to_mapping(),
             feed=self._feed(now),
             building=counts.phase,

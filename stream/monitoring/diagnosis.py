@@ -49,8 +49,6 @@ class Circumstances:
 
     Attributes
     ----------
-    guarantee:
-        What releases promise, in one sentence.
     release_interval_s:
         How often a release is due by the wall clock; None where slots follow event time.
     healthy_within_s:
@@ -58,7 +56,6 @@ class Circumstances:
     """
 
     params: PrivacyParams
-    guarantee: str
     release_interval_s: float | None = None
     healthy_within_s: float = 60.0
 

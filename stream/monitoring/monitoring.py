@@ -6,7 +6,6 @@ from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.secrets import SecretUnreadable, read_secret
 from ktsafe.stream.config.loopback import is_loopback
 from ktsafe.stream.config.settings import MetricsTable, Settings
-from ktsafe.stream.files.releases_write import Guarantee
 from ktsafe.stream.monitoring.access import TOKEN_CHARS_MIN, Gate
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.diagnosis import Circumstances
@@ -19,11 +18,10 @@ from ktsafe.stream.process.logs import get_logger
 log = get_logger(__name__)
 
 
-def status_board(settings: Settings, guarantee: Guarantee, counts: Counts) -> StatusBoard:
+def status_board(settings: Settings, counts: Counts) -> StatusBoard:
     """Return the board of a service, not told anything yet."""
     setting = Circumstances(
         params=settings.params,
-        guarantee=str(guarantee.to_mapping()["text"]),
         release_interval_s=wall_interval_s(settings),
         healthy_within_s=settings.config.metrics.healthy_within_s,
     )

@@ -3,7 +3,7 @@
 The figures are private. What an attack does not end within the budget is left out: no release waits
 longer than that for it. The two releases before are kept in memory, so what changed is
 attacked, too.
-Last of all, the release of a sequence is compared with one of the same true graph that has no past.
+Last of all, the release is compared with one of the same true graph that has no past.
 
 What changed is attacked with every release. The figures of a release by itself stand for a few
 releases of nearly the same truth, and say so (decision 67).
@@ -83,8 +83,6 @@ class AttackTarget:
         For every released vertex an integer that stands for its published id.
     lives:
         int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
-    has_past:
-        Whether the release depends on those before, so a rebase could bring something.
     release_id:
         Of the release.
     """
@@ -93,7 +91,6 @@ class AttackTarget:
     case: Case
     ids: NDArray[np.integer[Any]]
     lives: NDArray[np.int64]
-    has_past: bool = False
     release_id: str = ""
 
     def bare(self) -> AttackTarget:
@@ -171,8 +168,8 @@ class Attacker:
         dict
             `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
             that the budget left no time for, or that failed; `of`: the release that was attacked by
-            itself, if it is a former one. `afresh`, if the release has a past and there was time:
-            what a rebase would bring, see `ktsafe.stream.evaluation.worth.afresh`.
+            itself, if it is a former one. `afresh`, if there was time: what a rebase would bring,
+            see `ktsafe.stream.evaluation.worth.afresh`.
 
         Raises
         ------
@@ -182,8 +179,7 @@ class Attacker:
         self._last, standing = target.bare(), self._standing
         if self._settings.hold or (standing and not standing.holds_for(target)):
             standing = None
-        names = [*ATTACKS_TOLD, *([AFRESH] if target.has_past else [])]
-        names = [name for name in names if not standing or name not in ALONE]
+        names = [name for name in (*ATTACKS_TOLD, AFRESH) if not standing or name not in ALONE]
         before = tuple(each.bare() for each in self._before)
         work = _Work(_each(target, before, params, names))
         work.wait(self._settings.budget_s, go_on)

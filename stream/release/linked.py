@@ -1,4 +1,4 @@
-"""Releases that are safe together (window = "all"): one sequence, made from what changed.
+"""Releases that are safe together: one sequence, made from what changed.
 
 The mechanism's memory, its pages, is durable with the release that it belongs to. A release that
 does not become one leaves nothing: the memory is read back from the ledger.
@@ -48,11 +48,11 @@ from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
-from ktsafe.stream.files.releases_write import Guarantee, Planned
+from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
-from ktsafe.stream.release.mechanism import Built, DueRelease, Passed, Progress
+from ktsafe.stream.release.mechanism import Built, DueRelease, Passed
 from ktsafe.stream.release.respelling import check_spelt_as_before
 from ktsafe.stream.release.saved_auditor import is_of_auditor, pages_of, read_into
 from ktsafe.stream.release.true_changes import changes_since
@@ -88,7 +88,7 @@ _NOT_SAVED: Final = (
 
 
 class LinkedReleases:
-    """Implements `ktsafe.stream.release.mechanism.Mechanism` for window = "all".
+    """Makes one release after the other. One call at a time, from any thread.
 
     Parameters
     ----------
@@ -132,11 +132,6 @@ class LinkedReleases:
         self._before: tuple[FrozenArrays, int] | None = None
         self._next: tuple[FrozenArrays, int] | None = None
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """All releases of a sequence are safe together."""
-        return Guarantee("all", cover=True)
-
     def open(self, ledger: Ledger) -> None:
         """Take up the sequence where the last staged release left it.
 
@@ -158,7 +153,7 @@ class LinkedReleases:
         self._auditor = self._trial = None
         self._before = self._next = None
 
-    def build(self, due: DueRelease, progress: Progress) -> Built:
+    def build(self, due: DueRelease) -> Built:
         """Make the next release of the sequence from what changed; the first from everything.
 
         The randomness follows from the ledger alone, so a release that is built again after a
@@ -169,7 +164,6 @@ class LinkedReleases:
         WrittenOtherwise
             If the network is spelt otherwise than it was.
         """
-        del progress
         rng = due.generator()
         snapshot = due.snapshot
         self._next = snapshot.arrays, snapshot.graph.n_edges

@@ -1,4 +1,4 @@
-"""What the snapshotter asks of a way to make releases; `fresh` and `linked` are those.
+"""What the snapshotter and the mechanism (`linked`) hand to each other.
 
 build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ end_build(staged=True)
 │
@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +21,16 @@ from ktsafe.generalization.named_values import Named
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.numbering import Ids
 from ktsafe.state.ledger import (
-    Ledger,
     PendingCut,
     ReleaseRecord,
     SequenceRecord,
 )
 from ktsafe.state.snapshot import GraphSnapshot
-from ktsafe.stream.files.releases_read import Release
-from ktsafe.stream.files.releases_write import Guarantee, Planned
+from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.workers.pool import WorkInParts
 
 if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict
-
-Progress = Callable[[str, float], None]
-"""Called now and then during long work with its phase and share; may end it by raising."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,9 +57,9 @@ class DueRelease:
         key = bytes.fromhex(self.series.secret)
         return hashlib.blake2b(about, key=key, digest_size=n_bytes).digest()
 
-    def generator(self, what: str = "") -> np.random.Generator:
-        """Return a generator for one purpose, from `drawn`."""
-        return np.random.default_rng(int.from_bytes(self.drawn(what), "big"))
+    def generator(self) -> np.random.Generator:
+        """Return the generator of the release, from `drawn`."""
+        return np.random.default_rng(int.from_bytes(self.drawn(""), "big"))
 
     def order(self, people: Sequence[str]) -> list[int]:
         """Return the positions of people in an order that tells nothing of when they came.
@@ -137,41 +132,3 @@ class Passed:
     verdict: Verdict
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     pages: Iterable[tuple[str, bytes]] = ()
-
-
-class Mechanism(Protocol):
-    """Makes one release after the other. One call at a time, from any thread."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What its releases promise."""
-
-    def open(self, ledger: Ledger) -> None:
-        """Take up what the ledger remembers: at the start, and when another sequence began.
-
-        Raises
-        ------
-        StateCorrupted
-            If that cannot be: no release may be made.
-        """
-
-    def build(self, due: DueRelease, progress: Progress) -> Built:
-        """Make a release from the true graph at its cut.
-
-        Raises
-        ------
-        Infeasible
-            If there is no safe release of this graph.
-        """
-
-    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
-        """Judge a release by the bytes read back.
-
-        Raises
-        ------
-        NotKTSafe
-            If it must not be published.
-        """
-
-    def end_build(self, *, staged: bool) -> None:
-        """The release built last is staged for good, or is none."""

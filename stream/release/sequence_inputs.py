@@ -19,7 +19,7 @@ FREE: Final = "free"
 def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
     """Return the digest of everything that is frozen within a sequence of releases.
 
-    `frozen` is the mechanism's part: window and options. What a later version of the program added
+    `frozen` is the mechanism's part: its options. What a later version of the program added
     counts only where it is not at its default (`Mapped.to_fixed`): an upgrade ends no sequence.
     Options that may change ("free") do not count.
     """
@@ -80,7 +80,7 @@ def check_inputs(
         _former_digest(params, schema, frozen),
     }:
         hint = (
-            "parameters, window, [sequence] options but max_age, schema, buckets and groups are "
+            "parameters, [sequence] options but max_age, schema, buckets and groups are "
             "fixed within a sequence of releases, and the configuration differs from what this "
             "state began with, or a version before 41a828f began it: none of today's can continue "
             "such a sequence. Restore the configuration (or that version), or begin a new sequence "

@@ -40,7 +40,8 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim
 from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, AttackTarget
 from ktsafe.stream.release.encrypted_cut import encrypt_cut
-from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
+from ktsafe.stream.release.linked import LinkedReleases
+from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.slots import Slots, rfc3339
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class BuildSettings:
     """
 
     params: PrivacyParams
-    mechanism: Mechanism
+    mechanism: LinkedReleases
     staging_dir: Path
     audit_dir: Path
     frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -179,7 +180,7 @@ class Snapshotter:
         release_id = releases_write.release_id(due.index, due.cut.slot_us)
         timings: dict[str, float] = {}
         with self._phase("anonymize", timings):
-            built = self._mechanism.build(due, self._check_cancelled)
+            built = self._mechanism.build(due)
         if built.work is not None:
             self._observer.release_parts(built.work)
         with self._phase("stage", timings):
@@ -278,7 +279,7 @@ class Snapshotter:
         folder = self.staging_folder(release_id)
         # What an earlier, crashed attempt left was never recorded: it is no release.
         shutil.rmtree(folder, ignore_errors=True)
-        settings, guarantee = self._settings, self._mechanism.guarantee
+        settings = self._settings
         tables: list[NoisyTable] = []
         epsilon_micro = budget.epsilon_micro if budget else 0
         if epsilon_micro:
@@ -291,7 +292,7 @@ class Snapshotter:
             due.series.sequence_id,
             due.cut.slot_us,
             settings.params,
-            guarantee,
+            releases_write.TOGETHER,
             lag=built.lag,
             before=due.before.files if due.before else {},
             planned=built.planned,
@@ -331,7 +332,6 @@ class Snapshotter:
             case,
             built.ids.numbers,
             due.snapshot.lives,
-            has_past=self._mechanism.guarantee.window == "all",
             release_id=releases_write.release_id(due.index, due.cut.slot_us),
         )
         return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
@@ -355,14 +355,14 @@ class Snapshotter:
 
     @contextmanager
     def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:
-        self._check_cancelled(name, 0.0)
+        self._check_cancelled()
         started = self._monotonic()
         yield
         trim()
         timings[name] = self._monotonic() - started
         self._observer.release_phase(name, timings[name])
 
-    def _check_cancelled(self, _phase: str = "", _done: float = 0.0) -> None:
+    def _check_cancelled(self) -> None:
         if self._cancelled():
             raise Cancelled
 

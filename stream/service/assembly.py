@@ -36,9 +36,7 @@ from ktsafe.stream.process.private_folder import (
     check_room,
 )
 from ktsafe.stream.release.attacker import AttackSettings
-from ktsafe.stream.release.fresh import FreshReleases
 from ktsafe.stream.release.linked import LinkedReleases
-from ktsafe.stream.release.mechanism import Mechanism
 from ktsafe.stream.release.sequence_inputs import FREE
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.control import Control
@@ -63,7 +61,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
         maker = mechanism(settings)
-        board = status_board(settings, maker.guarantee, summary.counts)
+        board = status_board(settings, summary.counts)
         told: list[Observer] = [summary, board, Notifier(os.environ)]
         if config.metrics.enabled:
             metrics, server = status_server(settings, board)
@@ -99,7 +97,7 @@ def _open_with_room(
                 raise
 
 
-def _service_settings(settings: Settings, maker: Mechanism, *, drain: bool) -> ServiceSettings:
+def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool) -> ServiceSettings:
     """Return what each part of a service needs of the configuration."""
     config = settings.config
     return ServiceSettings(
@@ -135,18 +133,16 @@ def status(board: StatusBoard) -> dict[str, Any]:
     return report
 
 
-def mechanism(settings: Settings) -> Mechanism:
-    """Return what makes releases with the configured guarantee."""
-    if settings.config.privacy.window == "all":
-        return LinkedReleases(
-            settings.params,
-            settings.sequence,
-            open_reader=release_reader(settings),
-            audit_dir=audit_folder(settings),
-            change_max=settings.config.release.change_max,
-            workers=workers(settings),
-        )
-    return FreshReleases(settings.params, settings.anonymize, workers(settings))
+def mechanism(settings: Settings) -> LinkedReleases:
+    """Return what makes the releases."""
+    return LinkedReleases(
+        settings.params,
+        settings.sequence,
+        open_reader=release_reader(settings),
+        audit_dir=audit_folder(settings),
+        change_max=settings.config.release.change_max,
+        workers=workers(settings),
+    )
 
 
 def workers(settings: Settings) -> Workers:
@@ -158,11 +154,9 @@ def workers(settings: Settings) -> Workers:
 
 def frozen_inputs(settings: Settings) -> dict[str, Any]:
     """Return what, beside parameters and schema, must stay the same within a sequence."""
-    window = settings.config.privacy.window
-    if window != "all":
-        return {"window": window, "options": {}}
     options = settings.sequence
-    return {"window": window, "options": options.to_fixed(), FREE: options.to_free()}
+    # The window was an option once: digests of sequences that go on have it.
+    return {"window": "all", "options": options.to_fixed(), FREE: options.to_free()}
 
 
 def source(settings: Settings) -> Source:

@@ -149,8 +149,6 @@ def run_service(
         if publisher.known:
             check_feed(publisher.known, {(p[0], p[1]): n for p, n in ports.source.ends().items()})
         dead_letters = stack.enter_context(closing(ports.open_dead_letters()))
-        if build.mechanism.guarantee.window == 1:
-            log.warning("guarantee: each release is safe by itself, releases in series are not")
         loop = wiring.loop(store, dead_letters, publisher)
         if ports.open_control is None:
             loop.run()

@@ -125,7 +125,7 @@ def made(folder: Path, people: list[str], values: list[str], dice: random.Random
         events += [late] if number % 2 else []
         events.append({"type": "vertex.upsert", "id": person, "note": value, "time": "never"})
     ordered = sorted(events, key=lambda e: times[-1] if e["time"] == "never" else feeds.time_us(e))
-    site = running.files_site(folder / "site", [[]], ATTRIBUTES, f"{DAYS_A_SLOT}d", "all")
+    site = running.files_site(folder / "site", [[]], ATTRIBUTES, f"{DAYS_A_SLOT}d")
     with (folder / "feed" / "feed-0.jsonl").open("w") as file:
         file.writelines(escaped(event, dice) + "\n" for event in ordered)
     site.config.write_text(site.config.read_text().replace("[privacy]", OPTIONS))

@@ -116,7 +116,7 @@ def make_bases(folder: Path, n_releases: int, seed: int) -> dict[str, Base]:
     ]
     (folder / "rest").mkdir()
     every = f"{DAYS_A_SLOT}d"
-    site = running.files_site(folder / "rest" / "site", parts[0], services.ATTRIBUTES, every, "all")
+    site = running.files_site(folder / "rest" / "site", parts[0], services.ATTRIBUTES, every)
     site.config.write_text(site.config.read_text().replace("[privacy]", OPTIONS))
     _run(site)
     releases = sorted(path.name for path in (site.folder / "releases").iterdir() if path.is_dir())

@@ -114,24 +114,24 @@ def main() -> None:
         put_section(given.out, "Kills", told)
 
 
-Make = Callable[[Path, list[list[feeds.Event]], int | str], tuple[running.Site, running.Site]]
+Make = Callable[[Path, list[list[feeds.Event]]], tuple[running.Site, running.Site]]
 """Makes two services on one feed: one to be killed, and one that is left alone."""
 
 
 def on_files(
-    folder: Path, partitions: list[list[feeds.Event]], window: int | str
+    folder: Path, partitions: list[list[feeds.Event]]
 ) -> tuple[running.Site, running.Site]:
     """Make two services on the same files."""
-    site = running.files_site(folder / "killed", partitions, ATTRIBUTES, "month", window)
+    site = running.files_site(folder / "killed", partitions, ATTRIBUTES, "month")
     return site, copied(site, folder / "alone")
 
 
 def on_topics(
-    folder: Path, partitions: list[list[feeds.Event]], window: int | str
+    folder: Path, partitions: list[list[feeds.Event]]
 ) -> tuple[running.Site, running.Site]:
     """Make two services on the same topic of events, with topics of their own for releases."""
     server = on_broker.bootstrap()
-    site = running.kafka_site(folder / "killed", partitions, ATTRIBUTES, "month", server, window)
+    site = running.kafka_site(folder / "killed", partitions, ATTRIBUTES, "month", server)
     topic = release_topic(site)
     spec = TopicSpec(name=f"{topic}-alone", role=Role.RELEASES)
     create_topics(KafkaSettings(bootstrap_servers=(server,)), [spec])
@@ -157,7 +157,7 @@ def one_feed(make: Make, folder: Path, seed: int, kills_max: int, tally: Tally) 
     """Kill the reader of one feed until it reaches the end, and check what it left."""
     events = feeds.perturbed(services.small_feed(people=PEOPLE, seed=seed), seed)
     partitions = feeds.assigned(events, PARTITIONS, seed)
-    killed, alone = make(folder, partitions, "all" if seed % 2 else 1)
+    killed, alone = make(folder, partitions)
     for site in (killed, alone):
         text = site.config.read_text().replace("[privacy]", '[privacy]\nk = 2\nalpha = "1/2"')
         site.config.write_text(text.replace("[release]", OPTIONS.format(seed=seed)))

@@ -64,9 +64,9 @@ def lose(folder: Path, n_releases: int, backup_after: int, is_broker: bool, seed
     every = f"{DAYS_A_SLOT}d"
     if is_broker:
         server = on_broker.bootstrap()
-        site = running.kafka_site(folder / "whole", partitions, ATTRIBUTES, every, server, "all")
+        site = running.kafka_site(folder / "whole", partitions, ATTRIBUTES, every, server)
     else:
-        site = running.files_site(folder / "whole", partitions, ATTRIBUTES, every, "all")
+        site = running.files_site(folder / "whole", partitions, ATTRIBUTES, every)
     site.config.write_text(site.config.read_text().replace("[privacy]", OPTIONS))
     backup = folder / "backup"
     _until(site, backup_after)

@@ -1,8 +1,8 @@
 """Faults in simulated time: the real loop and mechanism, a store on disk, all else in memory.
 
-After each of them every slot has its release, with exactly the people of that slot and all their
-ties, published once and never with other bytes; the final graph is the fold of the events; and
-each bad record is in the dead letters once.
+After each of them every slot has its release, made from exactly the people of that slot and all
+their ties, published once and never with other bytes; the final graph is the fold of the events;
+and each bad record is in the dead letters once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ from tests.faults import errors
 from tests.faults.trials import Fault, Trial, heard, said
 from tests.memory_connectors import unavailable
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
-from tests.stream.service.simulation_feed import FIRST, PARTITIONS, SECOND, check_history, known
+from tests.stream.service.simulation_feed import (
+    FIRST,
+    SECOND,
+    check_history,
+    known,
+    small_world,
+)
 
 STEPS = 170
 """Fewer than an undisturbed run has, and enough to reach its last release."""
@@ -36,7 +42,7 @@ POISON = [item for item in BAD if item.reason != "late" and "age" not in item.de
 
 def world_of(folder: Path) -> World:
     """Return a world with a store on disk and the small feed."""
-    return World(folder, PARTITIONS, store=disk_store(folder / "store", SCHEMA))
+    return small_world(folder, store=disk_store(folder / "store", SCHEMA))
 
 
 def check(world: World, seen: dict[str, str]) -> None:

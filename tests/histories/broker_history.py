@@ -99,18 +99,18 @@ def configure(site: running.Site, seed: int) -> None:
 _lock = threading.Lock()
 
 
-def undisturbed(folder: Path, feed: int, window: int | str, seed: int) -> tuple[Tables, Tables]:
+def undisturbed(folder: Path, feed: int, seed: int) -> tuple[Tables, Tables]:
     """Return the tables of a service of its own: after the first part of a feed, and in the end."""
     with _lock:
-        return _undisturbed(folder, feed, window, seed)
+        return _undisturbed(folder, feed, seed)
 
 
 @functools.cache
-def _undisturbed(folder: Path, feed: int, window: int | str, seed: int) -> tuple[Tables, Tables]:
+def _undisturbed(folder: Path, feed: int, seed: int) -> tuple[Tables, Tables]:
     pieces, rest = feed_of(feed)
-    place = folder / f"undisturbed-{feed}-{window}-{seed}"
+    place = folder / f"undisturbed-{feed}-{seed}"
     place.mkdir()
-    site = running.files_site(place / "site", joined(pieces), ATTRIBUTES, EVERY, window)
+    site = running.files_site(place / "site", joined(pieces), ATTRIBUTES, EVERY)
     configure(site, seed)
     found = []
     for further in (None, rest):
@@ -133,7 +133,6 @@ class BrokerHistory:
         self.counts: Counter[str] = Counter()
         self.dice = dice = random.Random(seed)
         self.theme = dice.choice(THEMES)
-        self.window: int | str = dice.choice((1, "all"))
         self.feed = dice.randrange(N_FEEDS)
         self._meets = self.theme == "copy" and dice.random() < MEETS
         self._cluster, self._server, self._defect = cluster, cluster.bootstrap, defect
@@ -164,9 +163,7 @@ class BrokerHistory:
     def _begin(self) -> None:
         self.folder.mkdir()
         empty: list[list[feeds.Event]] = [[] for _ in range(PARTITIONS)]
-        site = running.kafka_site(
-            self.folder / "first", empty, ATTRIBUTES, EVERY, self._server, self.window
-        )
+        site = running.kafka_site(self.folder / "first", empty, ATTRIBUTES, EVERY, self._server)
         site.config.write_text(site.config.read_text() + PATIENT)
         config = site.settings.config
         self._events, self._releases = config.source.topic, config.sink.kafka_topic or ""
@@ -399,7 +396,7 @@ class BrokerHistory:
             return
         self.counts["finished by a second"] += finisher is not self.services[0]
         seed = 2 if self.theme == "two states" and finisher is self.services[1] else 1
-        wanted = undisturbed(self._shared, self.feed, self.window, seed)
+        wanted = undisturbed(self._shared, self.feed, seed)
         self._judge(finisher, wanted[0])
         self.counts["releases before the rest"] += len(wanted[0])
         self._sent.append(self._rest)

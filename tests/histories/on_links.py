@@ -64,7 +64,7 @@ def told(
 def line(history: BrokerHistory) -> str:
     """Return what a history came to."""
     return (
-        f"seed {history.seed} ({history.theme}, window {history.window}): "
+        f"seed {history.seed} ({history.theme}): "
         f"{'; '.join(history.problems) or 'nothing wrong'}; {dict(sorted(history.counts.items()))}"
     )
 

@@ -28,9 +28,7 @@ def test_a_sequence_survives_kill_9_and_is_audited_from_the_topic(tmp_path, clus
     feed = services.small_feed(people=200, days=150)
     halves = feed[: len(feed) // 2], feed[len(feed) // 2 :]
     first, rest = (feeds.assigned(half, 2, 1) for half in halves)
-    site = running.kafka_site(
-        tmp_path / "site", first, ATTRIBUTES, "month", cluster.bootstrap, "all"
-    )
+    site = running.kafka_site(tmp_path / "site", first, ATTRIBUTES, "month", cluster.bootstrap)
     kill_on_the_way(site)
     seen = {name: digest for name, (digest, _) in site.releases(tmp_path / "seen").items()}
     running.send(cluster.bootstrap, site.settings.config.source.topic, rest)

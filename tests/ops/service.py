@@ -30,7 +30,7 @@ class RunningService:
         self._taken = len(self.events) // 2
         first = self.events[: self._taken]
         attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
-        self.site = running.files_site(folder, [first], attributes, every, "all")
+        self.site = running.files_site(folder, [first], attributes, every)
         text = self.site.config.read_text().replace(running.UNATTACKED, "")
         text = text.replace("enabled = false", "port = 0")
         text = text.replace('level = "warning"', 'level = "info"')

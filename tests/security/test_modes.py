@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from ktsafe.stream.errors import Exit
 from tests import running, services
 
@@ -35,16 +33,13 @@ def assert_private(folder: Path) -> None:
         assert mode == expected, f"{name}: {mode:o}"
 
 
-@pytest.mark.parametrize("window", [1, "all"])
-def test_a_run_leaves_nothing_that_others_can_read(tmp_path: Path, window: int | str) -> None:
+def test_a_run_leaves_nothing_that_others_can_read(tmp_path: Path) -> None:
     """State, audits, dead letters and a backup are private; releases are open in a private folder.
 
     The store's own files are written by a library that asks for 0644.
     """
     feed = [*services.small_feed(people=60), {"type": "nonsense"}]
-    site = running.files_site(
-        tmp_path / "site", [feed], services.ATTRIBUTES, "month", window=window
-    )
+    site = running.files_site(tmp_path / "site", [feed], services.ATTRIBUTES, "month")
     letters = site.folder / "letters" / "dead.jsonl"
     text = site.config.read_text()
     site.config.write_text(text.replace("dead-letters.jsonl", "letters/dead.jsonl"))

@@ -73,8 +73,8 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.t", 1.5, "t must be"),
         ("privacy.n_hops", -1, "n_hops must be"),
         ("privacy.reading", "both", "privacy.reading"),
-        ("privacy.window", 2, "privacy.window"),
-        ("privacy.window", "ever", "privacy.window"),
+        ("privacy.window", "all", "window"),
+        ("anonymize.rare_qi", "withhold", "anonymize"),
         ("sequence.births", "drop", "sequence.births"),
         ("sequence.sybil_margin", -1, "sybil_margin"),
         ("metrics.port", 70_000, "metrics.port"),
@@ -113,7 +113,7 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
     text = resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     settings = config.check(document, tmp_path, "example")
-    tables = "privacy sequence anonymize release workers ingest attack statistics metrics log"
+    tables = "privacy sequence release workers ingest attack statistics metrics log"
     for name in (*tables.split(), "source", "sink", "dead_letters", "state"):
         table = getattr(settings.config, name)
         lines = text.partition(f"\n[{name}]")[2].partition("\n[")[0]
@@ -137,7 +137,6 @@ def test_the_printed_example_shows_every_key_of_a_cluster():
 def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     """Every option has its key, the same default, and arrives."""
     settings = config.check(MINIMAL, tmp_path, "here")
-    assert settings.config.privacy.window == "all"
     assert settings.sequence == SequenceOptions()
     table = {"sybil_margin": 1, "births": "pad"}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")

@@ -29,11 +29,10 @@ def feed(slots: int) -> list[dict[str, object]]:
     return [*people, *ties]
 
 
-@pytest.mark.parametrize("sequence", [None, LINKED], ids=["each by itself", "sequence"])
-def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOptions | None) -> None:
+def test_figures_are_those_of_the_audit(tmp_path: Path) -> None:
     """Every release reaches the board with the cost and the candidates that its audit tells."""
-    world = World(tmp_path, [feed(3)], sequence=sequence)
-    board = StatusBoard(Circumstances(PARAMS, "promised"), Counts())
+    world = World(tmp_path, [feed(3)], sequence=LINKED)
+    board = StatusBoard(Circumstances(PARAMS), Counts())
     world.run(observer=board)
     releases = board.report(secrets=True).releases
     assert len(releases) >= 3
@@ -48,20 +47,17 @@ def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOption
         assert secrets.worth["edge_cost_share"] == edges["cost_share"]
         assert secrets.worth["vertex_precision"] == vertices["precision"]
         assert len(secrets.worth) == 10
-        if "freshness" in audit:
-            told = audit["freshness"]
-            assert secrets.freshness is not None
-            assert secrets.freshness.changed["came"] == told["changed"]["came"]
-            found = secrets.freshness.by_age
-            assert found["ties_ratio"]["1"] == told["ties"]["1"]["ratio"]
-            assert found["published_ratio"]["1"] == told["ties"]["1"]["published"]["ratio"]
-            assert found["leavers_shown"]["recent"] == told["leavers"]["recent"]["shown"]
-            assert secrets.worth["edge_f1_latest"] == told["latest"]["f1"]
-        else:
-            assert secrets.freshness is None
+        told = audit["freshness"]
+        assert secrets.freshness is not None
+        assert secrets.freshness.changed["came"] == told["changed"]["came"]
+        by_age = secrets.freshness.by_age
+        assert by_age["ties_ratio"]["1"] == told["ties"]["1"]["ratio"]
+        assert by_age["published_ratio"]["1"] == told["ties"]["1"]["published"]["ratio"]
+        assert by_age["leavers_shown"]["recent"] == told["leavers"]["recent"]["shown"]
+        assert secrets.worth["edge_f1_latest"] == told["latest"]["f1"]
         assert secrets.worth["edge_f1_afresh"] is None, "nothing was attacked"
         assert secrets.candidates["real"].least == audit["privacy"]["all"]["k_real"]["min"]
-        assert ("sequence" in secrets.candidates) == (sequence is not None)
+        assert "sequence" in secrets.candidates
         claimed = secrets.candidates["claimed"]
         assert claimed.least is None or claimed.least >= PARAMS.k
 
@@ -69,9 +65,9 @@ def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOption
 def test_a_restart_knows_the_last_releases(tmp_path: Path) -> None:
     """What the first process showed, the next one reads back from ledger and audits."""
     world = World(tmp_path, [feed(3)], sequence=LINKED)
-    before = StatusBoard(Circumstances(PARAMS, "promised"), Counts())
+    before = StatusBoard(Circumstances(PARAMS), Counts())
     world.run(observer=before)
-    after = StatusBoard(Circumstances(PARAMS, "promised"), Counts())
+    after = StatusBoard(Circumstances(PARAMS), Counts())
     world.run(observer=after)
     assert after.report(secrets=True).releases == before.report(secrets=True).releases != []
 

@@ -338,7 +338,6 @@ def test_a_state_that_forgot_who_was_who_is_not_sound(tmp_path, capsys, damage, 
         [services.small_feed(people=30)],
         services.ATTRIBUTES,
         "month",
-        window="all",
     )
     config = str(site.config)
     feed = tmp_path / "feed" / "feed-0.jsonl"

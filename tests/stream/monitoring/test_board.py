@@ -35,7 +35,7 @@ class Service:
         self.now = 0.0
         self.summary = Summary()
         self.board = StatusBoard(
-            Circumstances(PARAMS, "promised", **setting),  # type: ignore[arg-type]
+            Circumstances(PARAMS, **setting),  # type: ignore[arg-type]
             self.summary.counts,
             wall_s=lambda: self.now + 1e9,
             monotonic_s=lambda: self.now,
@@ -163,7 +163,7 @@ def test_a_silent_loop_is_stuck_and_a_long_start_is_told() -> None:
     service.tell.alive()
     assert service.problems() == []
     starting = StatusBoard(
-        Circumstances(PARAMS, "promised"),
+        Circumstances(PARAMS),
         Summary().counts,
         wall_s=lambda: 0.0,
         monotonic_s=iter([0.0, *[601.0] * 9]).__next__,

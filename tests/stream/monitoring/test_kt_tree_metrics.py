@@ -56,7 +56,6 @@ def test_anonymization_is_partitioned_with_cached_pivots_and_kt_tree(
         "attack": {"budget": 0},
     }
     settings = config.check(document, tmp_path, "test")
-    assert settings.config.privacy.window == "all"
     assembly.run_from_settings(settings, drain=True, summary=Summary())
     sample = kept_metrics[0].registry.get_sample_value
     kept, computed = (

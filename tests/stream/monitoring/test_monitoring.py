@@ -16,7 +16,6 @@ from ktsafe.stream.config import settings as config
 from ktsafe.stream.config.settings import MetricsTable
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
-from ktsafe.stream.files.releases_write import Guarantee
 from ktsafe.stream.monitoring.access import Gate, is_loopback
 from ktsafe.stream.monitoring.monitoring import (
     access_token,
@@ -84,7 +83,7 @@ def test_a_configuration_that_shows_secrets_is_refused_by_name(
 def test_page_and_metrics_follow_one_rule(tmp_path: Path, shown: bool) -> None:
     """Where secrets are not shown they are on neither; where they are they are on both."""
     found = settings(tmp_path, figures="local users" if shown else False)
-    board = status_board(found, Guarantee("all"), Counts())
+    board = status_board(found, Counts())
     metrics, server = status_server(found, board)
     server.close()
     secrets = Secrets(

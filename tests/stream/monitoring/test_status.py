@@ -48,7 +48,7 @@ def metrics(clock: Clock) -> PrometheusMetrics:
 @pytest.fixture
 def board(clock: Clock) -> StatusBoard:
     params = PrivacyParams(k=2, alpha="1/2")
-    return StatusBoard(Circumstances(params, "promised"), Counts(), wall_s=clock, monotonic_s=clock)
+    return StatusBoard(Circumstances(params), Counts(), wall_s=clock, monotonic_s=clock)
 
 
 @pytest.fixture

@@ -228,7 +228,7 @@ def test_figures_of_a_release_by_itself_stand_until_it_has_changed(
     other = dataclasses.replace(it, original=it.original.subgraph(np.arange(60)[::-1]))
 
     def told(case: Case, release_id: str, *, staged: bool = True) -> dict[str, Any]:
-        now = dataclasses.replace(shown(case), has_past=True, release_id=release_id)
+        now = dataclasses.replace(shown(case), release_id=release_id)
         found = service.attack(now, PARAMS, go_on)
         service.end_build(staged=staged)
         return found
@@ -310,7 +310,7 @@ from tests.ktsafe.attacks.releases import noisy, random_graph
 
 rng = np.random.default_rng(0)
 case = noisy(random_graph(60, 300, rng), rng, inserted=3, withheld=0)
-target = AttackTarget("s", case, np.arange(len(case.original_of)), np.arange(60), has_past=True)
+target = AttackTarget("s", case, np.arange(len(case.original_of)), np.arange(60))
 late = set()
 
 def note(event, names):
@@ -359,10 +359,9 @@ def feed() -> list[dict[str, object]]:
     return [*people, *ring, event("vertex.upsert", 45.0, "p0", gender="f", health="well")]
 
 
-@pytest.mark.parametrize("sequence", [None, SequenceOptions(effort="fast")], ids=["1", "all"])
-def test_every_release_is_attacked(tmp_path: Path, sequence: SequenceOptions | None) -> None:
-    """The private audit of each has the figures; a sequence has those of changes, too."""
-    world = World(tmp_path, [feed()], sequence=sequence)
+def test_every_release_is_attacked(tmp_path: Path) -> None:
+    """The private audit of each has the figures."""
+    world = World(tmp_path, [feed()], sequence=SequenceOptions(effort="fast"))
     world.attack = PATIENT
     counts = world.run()
     assert counts.n_published >= 2
@@ -371,18 +370,17 @@ def test_every_release_is_attacked(tmp_path: Path, sequence: SequenceOptions | N
         assert audit["attacks"]["unfinished"] == []
         assert any(r["attack"] == "one_hop.joint" for r in audit["attacks"]["results"])
         assert "attack" in audit["seconds"]
-        assert ("afresh" in audit) == (sequence is not None)
+        assert "afresh" in audit
 
 
 def test_what_a_rebase_would_bring_is_told_last_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the worth of a release of the same truth that has no past, and asked for that only."""
+    """It is the worth of a release of the same truth that has no past."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
     it = small_case()
-    with_past = dataclasses.replace(shown(it), has_past=True)
-    told = Attacker(PATIENT).attack(with_past, PARAMS, go_on)
+    told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)
+    assert list(told) == ["attacks", "afresh"]
     assert told["afresh"] == afresh(it.original, PARAMS)
     assert 0 < told["afresh"]["edges"]["f1"] <= 1
-    assert told["attacks"] == Attacker(PATIENT).attack(shown(it), PARAMS, go_on)["attacks"]
 
 
 def test_without_a_budget_nothing_is_attacked(tmp_path: Path) -> None:

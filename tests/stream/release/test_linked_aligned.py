@@ -1,4 +1,4 @@
-"""The service with window = "all" beyond one hop: permanent groups, crashes and restarts."""
+"""The service beyond one hop: permanent groups, crashes and restarts."""
 
 import dataclasses
 import itertools

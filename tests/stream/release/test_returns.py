@@ -1,4 +1,4 @@
-"""Who leaves and comes back between two releases is somebody new (window = "all")."""
+"""Who leaves and comes back between two releases is somebody new."""
 
 import random
 

@@ -16,9 +16,7 @@ from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.snapshotter import check_utility
 from tests.stream.service.simulation import World, event
 
-MECHANISMS = pytest.mark.parametrize(
-    "sequence", [None, SequenceOptions(effort="fast")], ids=["each by itself", "sequence"]
-)
+OPTIONS = SequenceOptions(effort="fast")
 PEOPLE = Overlap(4, 4, 4)
 FEED = [
     *(event("vertex.upsert", 1 + i, f"p{i}", gender="f", health="well") for i in range(8)),
@@ -55,14 +53,12 @@ def test_what_is_refused(edges: Overlap, floor: float) -> None:
     assert not any(digit in str(refused.value) for digit in "23456789")
 
 
-@MECHANISMS
 def test_a_release_dearer_than_nothing_is_withheld(
     tmp_path: Path,
-    sequence: SequenceOptions | None,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Whatever makes it: it is counted by its reason, and nothing else is told; the next may go."""
+    """It is counted by its reason, and nothing else is told; the next may go."""
     measured, calls = snapshotter.usefulness, []
 
     def dear_at_first(traced: object) -> Usefulness:
@@ -72,7 +68,7 @@ def test_a_release_dearer_than_nothing_is_withheld(
         return measured(traced)  # type: ignore[arg-type]
 
     monkeypatch.setattr(snapshotter, "usefulness", dear_at_first)
-    world = World(tmp_path, [FEED], sequence=sequence)
+    world = World(tmp_path, [FEED], sequence=OPTIONS)
     counts = world.run()
     assert counts.withheld == {"costs_more_than_nothing": 1}
     assert [time // 1000 for time, _ in world.releases.releases.values()] == [20, 30]
@@ -82,12 +78,9 @@ def test_a_release_dearer_than_nothing_is_withheld(
         assert not [fields for fields in told if figure in fields]
 
 
-@MECHANISMS
-def test_the_owners_floor_holds_releases_back(
-    tmp_path: Path, sequence: SequenceOptions | None
-) -> None:
+def test_the_owners_floor_holds_releases_back(tmp_path: Path) -> None:
     """Below the floor nothing goes out; once it is lowered the service goes on from there."""
-    world = World(tmp_path, [FEED], sequence=sequence)
+    world = World(tmp_path, [FEED], sequence=OPTIONS)
     world.min_f1 = 1.0
     counts = world.run()
     assert set(counts.withheld) == {"below_min_f1"}
@@ -103,12 +96,9 @@ def test_the_owners_floor_holds_releases_back(
         assert not audit["usefulness"]["costs_more_than_nothing"]
 
 
-@MECHANISMS
-def test_every_audit_tells_that_the_gate_was_passed(
-    tmp_path: Path, sequence: SequenceOptions | None
-) -> None:
+def test_every_audit_tells_that_the_gate_was_passed(tmp_path: Path) -> None:
     """No published release costs more than nothing, and its audit shows by how much."""
-    World(tmp_path, [FEED], sequence=sequence).run()
+    World(tmp_path, [FEED], sequence=OPTIONS).run()
     audits = [json.loads(path.read_text()) for path in (tmp_path / "audit").glob("*/audit.json")]
     assert len(audits) == 3
     for audit in audits:

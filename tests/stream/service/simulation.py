@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from ktsafe import AnonymizeOptions, PrivacyParams, Schema
+from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, ReleaseSink, Source
 from ktsafe.connectors.signing import Signer
 from ktsafe.sequence import SequenceOptions
@@ -27,9 +27,8 @@ from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.release.attacker import AttackSettings
-from ktsafe.stream.release.fresh import FreshReleases
 from ktsafe.stream.release.linked import LinkedReleases
-from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
+from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.release.publish import Executor
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.loop import LoopSettings
@@ -54,8 +53,7 @@ SCHEMA = Schema(
 )
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SLOT_US = 10_000_000
-ALL_PEOPLE = AnonymizeOptions("fast", rare_qi="pad", over_alpha="pad")
-"""Small feeds would lose most of their people; their ties may be hidden."""
+SEQUENCE = SequenceOptions(sybil_margin=0, effort="fast")
 
 
 class Inline:
@@ -146,7 +144,7 @@ class World:
         params: PrivacyParams = PARAMS,
         schema: Schema = SCHEMA,
         slots: Slots | None = None,
-        sequence: SequenceOptions | None = None,
+        sequence: SequenceOptions = SEQUENCE,
         seed: int | None = None,
     ) -> None:
         self.folder = folder
@@ -155,7 +153,6 @@ class World:
         self.slots = slots or FixedSlots(SLOT_US)
         self.seed = seed
         self.sequence = sequence
-        """The options of a sequence that is safe as a whole; None: each release by itself."""
         self.log = MemoryLog(partitions=len(partitions))
         for number, events in enumerate(partitions):
             self.extend(number, events)
@@ -233,7 +230,7 @@ class World:
             loop=LoopSettings(**({"slots": self.slots, "drain": True} | (loop or {}))),
             build=BuildSettings(
                 params=self.params,
-                mechanism=_Watched(self, self.mechanism()),
+                mechanism=_Watched(self),
                 staging_dir=self.folder / "staging",
                 audit_dir=self.folder / "audit",
                 seed=self.seed,
@@ -242,7 +239,7 @@ class World:
                 epsilon_per_year_micro=self.epsilon_per_year_micro,
                 signer=self.signer,
                 attack=self.attack,
-                frozen={"options": self.sequence.to_mapping() if self.sequence else None},
+                frozen={"options": self.sequence.to_mapping()},
             ),
             publish_retry_s=0.5,
         )
@@ -257,19 +254,6 @@ class World:
             executor=executor or Inline(),
         )
         return summary.counts
-
-    def mechanism(self) -> Mechanism:
-        """Return what makes the releases of one run."""
-        if self.sequence is None:
-            return FreshReleases(self.params, ALL_PEOPLE, Workers(1))
-        return LinkedReleases(
-            self.params,
-            self.sequence,
-            open_reader=lambda: MemoryReleaseReader(self.releases),
-            audit_dir=self.folder / "audit",
-            change_max=self.change_max,
-            workers=Workers(1),
-        )
 
     def graph(self) -> feeds.Graph:
         """Return the true graph, in the form of `feeds.fold`."""
@@ -319,19 +303,23 @@ def disk_store(path: Path, schema: Schema) -> Callable[[], GraphStore]:
     return opened
 
 
-class _Watched:
-    """Makes releases as another mechanism does, and keeps the true graph of each."""
+class _Watched(LinkedReleases):
+    """Makes the releases of one run, and keeps the true graph of each."""
 
-    def __init__(self, world: World, mechanism: Mechanism) -> None:
+    def __init__(self, world: World) -> None:
+        super().__init__(
+            world.params,
+            world.sequence,
+            open_reader=lambda: MemoryReleaseReader(world.releases),
+            audit_dir=world.folder / "audit",
+            change_max=world.change_max,
+            workers=Workers(1),
+        )
         self._world = world
-        self._mechanism = mechanism
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._mechanism, name)
-
-    def build(self, due: DueRelease, progress: Any) -> Built:
+    def build(self, due: DueRelease) -> Built:
         self._world.cuts[release_id(due.index, due.cut.slot_us)] = folded(due.snapshot)
-        return self._mechanism.build(due, progress)
+        return super().build(due)
 
 
 def folded(snapshot: GraphSnapshot) -> feeds.Graph:

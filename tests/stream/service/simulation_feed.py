@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+from ktsafe import PrivacyParams
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, World, event
 
@@ -27,6 +30,12 @@ SECOND = [
 ]
 PARTITIONS = [FIRST, SECOND]
 SLOTS_S = [10, 20, 40, 50]  # the slot at 30 s is crossed in one jump with that at 40 s
+
+
+def small_world(folder: Path, **settings: Any) -> World:
+    """Return what surrounds a service on this feed: most of its people are shown."""
+    settings = {"params": PrivacyParams(k=1, alpha=1)} | settings
+    return World(folder, PARTITIONS, **settings)
 
 
 def known(
@@ -55,5 +64,6 @@ def check_history(world: World, slots_s: Sequence[int] = SLOTS_S) -> None:
         people, _ = world.released_people(release_id)
         true_people, true_ties = known(until_s=slot_s)
         assert world.cuts[release_id] == (true_people, true_ties)
-        assert people == true_people
+        assert people
+        assert people.items() <= true_people.items()
     assert world.graph() == known()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ktsafe.seals import check_seals
-from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
@@ -87,12 +86,11 @@ def taken(count):
 ALL_READ = taken(len(EVENTS))
 
 
-def world_of(folder, events=EVENTS, sequence=None):
+def world_of(folder, events=EVENTS):
     return World(
         folder,
         [events],
         store=lambda: RocksDBStore.open(folder / STORE, SCHEMA),
-        sequence=sequence,
         seed=5,
     )
 
@@ -248,10 +246,9 @@ def digest(operations):
     return {"inputs_digest": operations.inputs_digest}
 
 
-@pytest.mark.parametrize("sequence", [None, SequenceOptions(effort="fast", sybil_margin=0)])
-def test_a_rebase_begins_a_new_sequence(tmp_path, sequence):
+def test_a_rebase_begins_a_new_sequence(tmp_path):
     """Later releases are of another sequence; a changed configuration is refused before."""
-    world = world_of(tmp_path, sequence=sequence)
+    world = world_of(tmp_path)
     commands = Commands(
         (ALL_READ, "rebase", given(inputs_digest="another")), (at_once, "rebase", digest)
     )

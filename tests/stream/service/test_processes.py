@@ -47,7 +47,7 @@ def sequence_of(folder, kills, workers):
     """Return the bytes of a sequence's releases, by a service that is killed so often."""
     folder.mkdir(exist_ok=True)
     feed = [services.small_feed()]
-    site = running.files_site(folder / "site", feed, services.ATTRIBUTES, "month", "all")
+    site = running.files_site(folder / "site", feed, services.ATTRIBUTES, "month")
     text = site.config.read_text().replace("[release]", "[release]\nseed = 7")
     site.config.write_text(f"{text}\n[workers]\n{workers}\n")
     services.drain_with_kills(site, kills, 3, folder, within_s=6.0)
@@ -67,7 +67,7 @@ def undisturbed(tmp_path_factory):
 
 
 def test_kill_9_changes_no_byte_of_a_sequence(undisturbed, tmp_path):
-    """With window = "all" a killed service publishes what one that ran through publishes."""
+    """A killed service publishes what one that ran through publishes."""
     assert sequence_of(tmp_path, 2, "") == undisturbed
 
 
@@ -203,7 +203,7 @@ def test_a_state_of_other_parameters_is_refused_until_rebase(tmp_path, capsys):
     site = site_of(tmp_path, [services.small_feed(people=30)])
     assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
     text = site.config.read_text()
-    site.config.write_text(text.replace("window = 1", "window = 1\nk = 4"))
+    site.config.write_text(text.replace("[privacy]\n", "[privacy]\nk = 4\n"))
     assert run_command(["run", str(site.config), "--drain"]) == Exit.STATE
     assert "ktsafe rebase" in capsys.readouterr().err
     assert run_command(["rebase", str(site.config), "--yes"]) == Exit.OK

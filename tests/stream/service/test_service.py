@@ -10,11 +10,12 @@ import pytest
 from ktsafe import PrivacyParams
 from ktsafe.connectors.errors import SinkConflict
 from ktsafe.errors import NotKTSafe
+from ktsafe.sequence import SequenceEngine
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
-from ktsafe.stream.release import fresh, publish
+from ktsafe.stream.release import linked, publish
 from ktsafe.stream.release.publish import Publisher
 from tests.memory_connectors import Crash, unavailable
 from tests.stream.service.simulation import (
@@ -26,17 +27,17 @@ from tests.stream.service.simulation import (
 )
 from tests.stream.service.simulation_feed import (
     FIRST,
-    PARTITIONS,
     SECOND,
     SLOTS_S,
     check_history,
     known,
+    small_world,
 )
 
 
 def test_every_slot_shows_the_graph_of_its_time(tmp_path):
     """Two partitions read at any pace: each release is the graph at its slot, by event time."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     counts = world.run()
     check_history(world)
     assert [r for r, *_ in counts.published] == sorted(world.releases.releases)
@@ -49,7 +50,7 @@ def test_every_slot_shows_the_graph_of_its_time(tmp_path):
 
 def test_a_second_run_publishes_nothing_new(tmp_path):
     """Without new events there is no new release, however often the service is started."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.run()
     before = world.digests()
     world.run()
@@ -58,7 +59,7 @@ def test_a_second_run_publishes_nothing_new(tmp_path):
 
 def test_the_feed_goes_on_after_a_drain(tmp_path):
     """Later events make later releases; earlier ones keep their bytes."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.run()
     before = world.digests()
     more = [event("vertex.upsert", 43, "fay", gender="f"), event("edge.add", 71, "fay", "eve")]
@@ -99,14 +100,14 @@ def test_a_crash_loses_and_repeats_nothing_on_disk(tmp_path):
 
     def world_of(step):
         folder = tmp_path / str(step)
-        return World(folder, PARTITIONS, store=disk_store(folder / "store", SCHEMA))
+        return small_world(folder, store=disk_store(folder / "store", SCHEMA))
 
     assert crash_everywhere(world_of, 7) > 150
 
 
 def test_a_sink_that_does_not_answer_is_asked_again_with_the_same_bytes(tmp_path):
     """Errors before and after the effect: each release is published once, unchanged."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.faults.before["publish"] = [unavailable(), unavailable()]
     world.faults.after["publish"] = [unavailable()]
     world.run()
@@ -115,7 +116,7 @@ def test_a_sink_that_does_not_answer_is_asked_again_with_the_same_bytes(tmp_path
 
 def test_dead_letters_are_durable_before_their_offset_passes(tmp_path):
     """While the dead-letter sink does not answer ingest waits; nothing is lost."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.faults.before["write"] = [unavailable("write dead letters")] * 3
     world.run()
     check_history(world)
@@ -128,16 +129,16 @@ def test_dead_letters_are_durable_before_their_offset_passes(tmp_path):
 )
 def test_what_is_not_verified_is_never_published(tmp_path, monkeypatch, error, reason):
     """Fail closed: the release is withheld, the last one stands, the service goes on."""
-    verified, calls = fresh.verified, []
+    judge, calls = linked.LinkedReleases.judge, []
 
-    def failing(*args, **kwargs):
+    def failing(*args):
         calls.append(args)
         if len(calls) == 2:
             raise error
-        return verified(*args, **kwargs)
+        return judge(*args)
 
-    monkeypatch.setattr(fresh, "verified", failing)
-    world = World(tmp_path, PARTITIONS)
+    monkeypatch.setattr(linked.LinkedReleases, "judge", failing)
+    world = small_world(tmp_path)
     counts = world.run()
     assert counts.withheld == {reason: 1}
     times = [t // 1000 for t, _ in world.releases.releases.values()]
@@ -175,13 +176,13 @@ def test_the_owner_may_say_that_a_value_is_absent_on_purpose(tmp_path):
 
 def test_an_unsafe_release_is_stopped_by_the_real_verifier(tmp_path, monkeypatch):
     """With an anonymizer that does nothing, nothing unsafe comes out."""
-    anonymize = fresh.anonymize
+    begin = SequenceEngine.begin
 
-    def broken(graph, params, **kwargs):
-        return anonymize(graph, PrivacyParams(k=1, alpha=1), **kwargs)
+    def broken(schema, params, *rest):
+        return begin(schema, PrivacyParams(k=1, alpha=1), *rest)
 
-    monkeypatch.setattr(fresh, "anonymize", broken)
-    world = World(tmp_path, PARTITIONS, params=PrivacyParams(k=4, alpha="1/2"))
+    monkeypatch.setattr(SequenceEngine, "begin", broken)
+    world = small_world(tmp_path, params=PrivacyParams(k=4, alpha="1/2"))
     counts = world.run()
     assert counts.withheld["unsafe"] == 4
     assert not world.releases.releases
@@ -192,11 +193,11 @@ def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch):
     write_release = releases_write.write_release
 
     def boasting(folder, graph, ids, header, formats):
-        claim = dataclasses.replace(header, params=PrivacyParams(k=1, alpha=1))
+        claim = dataclasses.replace(header, params=PrivacyParams(k=2, alpha=1))
         return write_release(folder, graph, ids, claim, formats)
 
     monkeypatch.setattr(releases_write, "write_release", boasting)
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     assert world.run().withheld["unsafe"] == 4
     assert not world.releases.releases
 
@@ -204,7 +205,7 @@ def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch):
 def test_a_stop_between_rounds_loses_nothing(tmp_path):
     """Told to stop after any number of rounds, the next run continues exactly."""
     for rounds in range(0, 40, 3):
-        world = World(tmp_path / str(rounds), PARTITIONS)
+        world = small_world(tmp_path / str(rounds))
         left = iter(range(rounds))
         world.run(stopping=lambda left=left: next(left, None) is None)
         world.run()
@@ -213,9 +214,9 @@ def test_a_stop_between_rounds_loses_nothing(tmp_path):
 
 def test_a_sink_that_is_ahead_stops_the_service(tmp_path):
     """A sink with releases that the ledger does not know means: refuse to publish."""
-    world = World(tmp_path / "a", PARTITIONS)
+    world = small_world(tmp_path / "a")
     world.run()
-    stale = World(tmp_path / "b", PARTITIONS)
+    stale = small_world(tmp_path / "b")
     stale.releases = world.releases
     with pytest.raises(SinkConflict):
         stale.run()
@@ -223,7 +224,7 @@ def test_a_sink_that_is_ahead_stops_the_service(tmp_path):
 
 def test_lost_staged_bytes_stop_the_service(tmp_path):
     """An unconfirmed release whose staged bytes are gone is never replaced by others."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     wire = Tripwire()
     world.faults.before["publish"] = [Crash("before publishing")]
     with pytest.raises(Crash):
@@ -237,7 +238,7 @@ def test_lost_staged_bytes_stop_the_service(tmp_path):
 
 def test_staged_bytes_that_cannot_be_read_for_now_are_not_called_lost(tmp_path, monkeypatch):
     """While no file can be opened a release waits; it is published when that has passed."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     real, left = publish.digest_regular, [errno.EMFILE, errno.ENFILE, errno.ENOMEM]
 
     def digest(path):
@@ -285,7 +286,7 @@ class Meddler(Observer):
 
 def test_a_live_service_publishes_recorded_bytes_only(tmp_path):
     """Staged bytes that somebody changed while the sink was away are not published."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.faults.before["publish"] = [unavailable()]
     meddler = Meddler(on_retry=lambda: forge_folder(max((tmp_path / "staging").iterdir())))
     with pytest.raises(StateCorrupted, match="ktsafe rebase"):
@@ -297,7 +298,7 @@ def test_a_live_service_publishes_recorded_bytes_only(tmp_path):
 
 def test_a_sink_refuses_what_was_not_recorded(tmp_path, monkeypatch):
     """Also where the bytes are changed between the service's look at them and the sink's own."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     monkeypatch.setattr(
         Publisher, "_check_staged", lambda *_: forge_folder(max((tmp_path / "staging").iterdir()))
     )
@@ -309,14 +310,14 @@ def test_a_sink_refuses_what_was_not_recorded(tmp_path, monkeypatch):
 @pytest.mark.parametrize("which", [0, -1])
 def test_a_changed_release_at_the_sink_stops_the_service(tmp_path, which):
     """At the next start, and at the next publication of a live service: not only the last."""
-    world = World(tmp_path / "a", PARTITIONS)
+    world = small_world(tmp_path / "a")
     world.run()
     release_id = sorted(world.releases.releases)[which]
     forged(world.releases.releases[release_id][1])
     with pytest.raises(SinkConflict, match=release_id):
         world.run()
 
-    live = World(tmp_path / "b", PARTITIONS)
+    live = small_world(tmp_path / "b")
     meddler = Meddler(on_published=lambda: forged(next(iter(live.releases.releases.values()))[1]))
     with pytest.raises(SinkConflict, match="with these bytes"):
         live.run(observer=meddler)
@@ -325,7 +326,7 @@ def test_a_changed_release_at_the_sink_stops_the_service(tmp_path, which):
 
 def test_releases_that_are_gone_from_the_sink_are_told_of(tmp_path, caplog):
     """A gap is said at every start; the oldest may have been moved away."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.run()
     there = world.releases.releases
     ids = sorted(there)
@@ -341,7 +342,7 @@ def test_releases_that_are_gone_from_the_sink_are_told_of(tmp_path, caplog):
 
 def test_a_last_release_that_is_gone_is_sent_again(tmp_path):
     """With the same bytes: they are kept until the next one is published."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.run()
     there = world.releases.releases
     last = max(there)
@@ -355,7 +356,7 @@ def test_a_last_release_that_is_gone_is_sent_again(tmp_path):
 
 def test_a_withdrawn_release_that_is_gone_is_not_sent_again(tmp_path):
     """Neither at a start nor beside the next release: its owner deleted it on purpose."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.run()
     there = world.releases.releases
     last = max(there)
@@ -371,7 +372,7 @@ def test_a_withdrawn_release_that_is_gone_is_not_sent_again(tmp_path):
 
 def test_other_parameters_are_refused(tmp_path):
     """Parameters are fixed within a sequence."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.run()
     world.params = PrivacyParams(k=3, alpha="1/2")
     with pytest.raises(StateMismatch, match="ktsafe rebase"):

@@ -1,8 +1,8 @@
 """What the service waits for: records while some may come, a release as soon as it is made."""
 
 from tests.memory_connectors import MemorySource
-from tests.stream.service.simulation import Inline, World
-from tests.stream.service.simulation_feed import PARTITIONS
+from tests.stream.service.simulation import Inline
+from tests.stream.service.simulation_feed import small_world
 
 
 class _Waiting(MemorySource):
@@ -36,7 +36,7 @@ class _TakesASecond(Inline):
 
 def test_a_release_is_noticed_as_soon_as_it_is_made(tmp_path):
     """While the feed waits at its cut or has ended nobody waits in the source: nothing comes."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     source = _Waiting(world)
     world.open_source = lambda: source
     world.run(executor=_TakesASecond(world))
@@ -49,7 +49,7 @@ def test_a_release_is_noticed_as_soon_as_it_is_made(tmp_path):
 
 def test_a_feed_that_may_give_more_is_waited_for(tmp_path):
     """Without drain, a service that has nothing to do waits in its source, not in a busy loop."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     source = _Waiting(world)
     world.open_source = lambda: source
     rounds = iter(range(100))
@@ -60,7 +60,7 @@ def test_a_feed_that_may_give_more_is_waited_for(tmp_path):
 
 def test_a_long_release_is_looked_at_less_often(tmp_path):
     """A look costs a millisecond: a hundred a second would take a tenth of a core."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     looks = []
 
     class Slow(_TakesASecond):

@@ -3,14 +3,14 @@
 from ktsafe.stream.release.wall_clock import SETTLE_S
 from ktsafe.stream.service.loop import Clock
 from tests.stream.service.simulation import SLOT_US, World, event
-from tests.stream.service.simulation_feed import FIRST, PARTITIONS, known
+from tests.stream.service.simulation_feed import FIRST, known, small_world
 
 DAY_S = 86_400.0
 
 
 def test_wall_clock_slots_cut_wherever_ingest_is(tmp_path):
     """By the wall clock a slot needs no event, and an unchanged graph no release."""
-    world = World(tmp_path, PARTITIONS)
+    world = small_world(tmp_path)
     world.now_s = 1_000.5  # between two slots
     rounds = iter(range(60))
 
