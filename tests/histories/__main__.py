@@ -22,7 +22,7 @@ from tests.histories.history import History
 from tests.histories.judge import judge
 
 MEMORY = Path("/dev/shm")
-REAL_ONE_IN, LINKED_ONE_IN = 200, 50
+REAL_ONE_IN = 50
 ENDS_WITHIN_S = 300
 
 
@@ -34,8 +34,7 @@ def told(seed: int) -> History:
     """Run the history of a seed, and judge it."""
     where = MEMORY if MEMORY.is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="ktsafe-history-", dir=where))
-    is_linked = seed % LINKED_ONE_IN == LINKED_ONE_IN - 5
-    history = History(seed, folder, real=seed % REAL_ONE_IN == 0, linked=is_linked)
+    history = History(seed, folder, real=seed % REAL_ONE_IN == REAL_ONE_IN - 5)
     try:
         history.run()
         judge(history)
@@ -96,7 +95,6 @@ def count(history: History, totals: Counter[str]) -> None:
     totals["seeds"] += 1
     totals["releases"] += n_releases
     totals["real releases"] += n_releases if history.real else 0
-    totals["releases of sequences"] += n_releases if history.options else 0
     totals["slots"] += n_releases + history.counts["withheld"]
     totals["problems"] += bool(history.problems)
 

@@ -54,11 +54,8 @@ class Backup(NamedTuple):
 class History(Observer):
     """What happens from one seed. `run` returns when all is over."""
 
-    def __init__(
-        self, seed: int, folder: Path, *, real: bool = False, linked: bool = False
-    ) -> None:
-        self.seed, self.folder, self.real = seed, folder, real or linked
-        self.options = SEQUENCE if linked else None
+    def __init__(self, seed: int, folder: Path, *, real: bool = False) -> None:
+        self.seed, self.folder, self.real = seed, folder, real
         self.dice = dice = random.Random(seed)
         self.problems: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -82,7 +79,7 @@ class History(Observer):
         n_slots = dice.randint(4, 8) if self.real else dice.choice((8, 20, 40))
         jitter_s = dice.choice((0.0, 0.0, 4.0, 25.0))
         self.is_in_order = not jitter_s and self.clock is Clock.EVENT
-        size = {"n_people": (12, 20), "busy": 4} if linked else {}
+        size = {"n_people": (12, 20), "busy": 4} if real else {}
         self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
         self.sent = [0] * len(self.partitions)
         self.stuck = dice.randrange(len(self.partitions)) if dice.random() < 0.2 else -1
@@ -92,7 +89,7 @@ class History(Observer):
             for offset, item in enumerate(items)
             if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
         }
-        self.world = World(folder / "first", [[] for _ in self.partitions], sequence=self.options)
+        self.world = World(folder / "first", [[] for _ in self.partitions], sequence=SEQUENCE)
         if self.clock is Clock.WALL:
             self.world.now_s = 1_000_000.5
         disk = MemoryDisk(random.Random(f"disk {seed}").randbytes(SECRET_BYTES))
@@ -318,7 +315,7 @@ class History(Observer):
         release_id = max(releases.releases)
         audit = process.world.folder / "audit" / release_id
         note(audit, b"planned")
-        if self.options is None:
+        if not self.real:
             del releases.releases[release_id]
         else:  # Without it no further one could be judged.
             releases.withdrawn[release_id] = b"planned"
@@ -363,7 +360,7 @@ class History(Observer):
     def _like_first(self, folder: str) -> World:
         """Return the surroundings of a second service: feed, sink and letters are the first's."""
         none: list[list[feed.Item]] = [[] for _ in self.partitions]
-        world = World(self.folder / folder, none, sequence=self.options)
+        world = World(self.folder / folder, none, sequence=SEQUENCE)
         world.log, world.releases = self.world.log, self.world.releases
         world.letters, world.now_s = self.world.letters, self.world.now_s
         return world

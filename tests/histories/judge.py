@@ -95,7 +95,7 @@ def _judge_releases(history: History, store: MemoryStore, ends: dict[int, int]) 
         elif json.loads(files[TABLE])["before"] != before:
             history.wrong(f"release {release_id} does not follow the one before")
         before = digest
-    if history.options is not None:
+    if history.real:
         _judge_sequences(history)
     _judge_end(history, store, until, ends)
 

@@ -19,15 +19,16 @@ from ktsafe.stream.service.loop import Clock
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, World, event
 
+ANN = "ann-7049dc83012d"
 EVENTS = [
-    event("vertex.upsert", 1, "ann", gender="f", health="well"),
+    event("vertex.upsert", 1, ANN, gender="f", health="well"),
     event("vertex.upsert", 2, "bob", gender="m", health="ill"),
-    event("edge.add", 3, "ann", "bob"),
+    event("edge.add", 3, ANN, "bob"),
     event("vertex.upsert", 4, "cyd", gender="f"),
     event("vertex.upsert", 12, "dan", gender="f", health="well"),
     event("edge.add", 13, "dan", "cyd"),
     event("vertex.upsert", 25, "eve", gender="m"),
-    event("edge.add", 32, "eve", "ann"),
+    event("edge.add", 32, "eve", ANN),
 ]
 LATER = [event("vertex.upsert", 43, "fay", gender="m"), event("vertex.upsert", 51, "gus")]
 
@@ -135,12 +136,12 @@ def test_release_now_brings_the_next_slot_forward(tmp_path):
     assert commands.results == [{"slot": "1970-01-01T00:00:40Z"}]
     assert slots(world) == [10, 20, 30, 40]
     last = max(world.releases.releases)
-    assert world.cuts[last][0].keys() == {"ann", "bob", "cyd", "dan", "eve"}
-    more = [event("edge.add", 39, "dan", "ann"), *LATER]
+    assert world.cuts[last][0].keys() == {ANN, "bob", "cyd", "dan", "eve"}
+    more = [event("edge.add", 39, "dan", ANN), *LATER]
     world.extend(0, more)
     run(world, Commands())
     assert slots(world) == [10, 20, 30, 40, 50]
-    assert ("ann", "dan") in world.cuts[max(world.releases.releases)][1]
+    assert (ANN, "dan") in world.cuts[max(world.releases.releases)][1]
     assert world.graph() == feeds.fold([[*EVENTS, *more]], SCHEMA.attributes)
 
 
@@ -163,11 +164,11 @@ def test_release_now_by_the_wall_clock(tmp_path):
 
 def test_an_erased_person_is_gone_when_the_answer_is_there(tmp_path):
     """Records that were read and not yet applied do not bring the person back."""
-    world = world_of(tmp_path, [*EVENTS, event("edge.add", 33, "ann", "dan")])
+    world = world_of(tmp_path, [*EVENTS, event("edge.add", 33, ANN, "dan")])
     left = []
     commands = Commands(
-        (taken(len(EVENTS) + 1), "erase", given(ids=["ann", "nobody"])),
-        after=lambda _: left.append(traces(tmp_path, "ann")),
+        (taken(len(EVENTS) + 1), "erase", given(ids=[ANN, "nobody"])),
+        after=lambda _: left.append(traces(tmp_path, ANN)),
     )
     run(world, commands)
     (report,) = commands.results
@@ -176,7 +177,7 @@ def test_an_erased_person_is_gone_when_the_answer_is_there(tmp_path):
     assert report["mapping_entries_blanked"] == 3
     assert report["release_given_up"] is False
     assert set(world.graph()[0]) == {"bob", "cyd", "dan", "eve"}
-    assert "ann" not in originals(world, min(world.releases.releases))
+    assert ANN not in originals(world, min(world.releases.releases))
 
 
 class Late:
@@ -208,12 +209,12 @@ def test_erasure_waits_for_a_release_that_is_being_built(tmp_path):
             waited.append(operations.must_wait("erase"))
         return bool(waited)
 
-    commands = Commands((in_the_way, "erase", given(ids=["ann"])))
+    commands = Commands((in_the_way, "erase", given(ids=[ANN])))
     run(world, commands, executor=Late())
     assert len(waited) >= 2
     assert all(waited)
     assert commands.results[0]["erased"] == 1
-    assert "ann" not in world.graph()[0]
+    assert ANN not in world.graph()[0]
 
 
 class Told(Observer):
@@ -290,7 +291,7 @@ def test_a_frozen_state_becomes_a_backup_that_restores(tmp_path):
 def test_an_erasure_takes_frozen_states_along(tmp_path):
     """Who copies one right then is told to begin again; no copy has the person."""
     world = world_of(tmp_path)
-    commands = Commands((ALL_READ, "freeze", given()), (at_once, "erase", given(ids=["ann"])))
+    commands = Commands((ALL_READ, "freeze", given()), (at_once, "erase", given(ids=[ANN])))
     seen = []
 
     def look(_):
@@ -306,11 +307,11 @@ def test_an_erasure_takes_frozen_states_along(tmp_path):
     assert not (tmp_path / "b").exists()
 
 
-@pytest.mark.parametrize("ids", ["ann", [], [1], None])
+@pytest.mark.parametrize("ids", [ANN, [], [1], None])
 def test_what_is_no_list_of_ids_is_refused(tmp_path, ids):
     """Nothing is erased by a question that names nobody."""
     world = world_of(tmp_path)
     commands = Commands((ALL_READ, "erase", given(ids=ids)))
     run(world, commands)
     assert isinstance(commands.results[0], Refused)
-    assert "ann" in world.graph()[0]
+    assert ANN in world.graph()[0]
