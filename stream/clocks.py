@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from typing import Final
+
+CLOCK_US_MIN: Final = 1_577_836_800_000_000
+"""A clock before 2020 is that of a machine without one: it says nothing."""
 
 
 def _wall_us() -> int:
@@ -32,3 +36,7 @@ class Clocks:
     wall_us: Callable[[], int] = _wall_us
     monotonic: Callable[[], float] = _monotonic
     sleep: Callable[[float], None] = time.sleep
+
+
+REAL_CLOCKS: Final = Clocks()
+"""Those of this machine."""

@@ -17,6 +17,10 @@ SCHEMA = Schema(
     expect_absent=frozenset({"ill", "gender", "age", "health"}),
 )
 BIG_BYTES = 10 * 1024 * 1024
+TIME = '"1970-01-01T00:00:09Z"'
+
+
+EPOCH = "a number before 1990: milliseconds are meant"
 
 
 class Bad(NamedTuple):
@@ -27,14 +31,14 @@ class Bad(NamedTuple):
     value: bytes
 
 
-def vertex(fields: str = "", *, time: str = "9000", vertex_id: str = '"SECRET"') -> bytes:
+def vertex(fields: str = "", *, time: str = TIME, vertex_id: str = '"SECRET"') -> bytes:
     """Return the JSON of a vertex event."""
     return f'{{"type":"vertex.upsert","id":{vertex_id},"time":{time}{fields}}}'.encode()
 
 
 def edge(source: str, target: str) -> bytes:
     """Return the JSON of an edge event."""
-    return f'{{"type":"edge.add","source":{source},"target":{target},"time":9000}}'.encode()
+    return f'{{"type":"edge.add","source":{source},"target":{target},"time":{TIME}}}'.encode()
 
 
 def attribute(value: str, name: str = "gender") -> bytes:
@@ -56,11 +60,11 @@ BAD = [
     Bad("not_utf8", "", vertex().replace(b"SECRET", b"SECRET\xff")),
     Bad("not_utf8", "", vertex().replace(b"SECRET", b"\xed\xa0\x80")),  # and as bytes
     Bad("unknown_event_type", "at $.type", vertex().replace(b"upsert", b"insert")),
-    Bad("unknown_event_type", "at $.type", b'{"type":null,"id":"SECRET","time":9000}'),
+    Bad("unknown_event_type", "at $.type", b'{"type":null,"id":"SECRET","time":9}'),
     Bad("missing_field", "at $", b"{}"),
-    Bad("missing_field", "at $", b'{"id":"SECRET","time":9000}'),
-    Bad("missing_field", "at $", b'{"type":"vertex.delete","time":9000}'),
-    Bad("missing_field", "at $", b'{"type":"edge.add","source":"SECRET","time":9000}'),
+    Bad("missing_field", "at $", b'{"id":"SECRET","time":9}'),
+    Bad("missing_field", "at $", b'{"type":"vertex.delete","time":9}'),
+    Bad("missing_field", "at $", b'{"type":"edge.add","source":"SECRET","time":9}'),
     Bad("wrong_type", "at $", b'["SECRET"]'),
     Bad("wrong_type", "at $", b"null"),
     Bad("wrong_type", "at $.id", vertex(vertex_id="7")),
@@ -71,11 +75,11 @@ BAD = [
     Bad("wrong_type", "at $.attributes[...]", attribute("9" * 5_000)),
     Bad("bad_id", "empty", vertex(vertex_id='""')),
     Bad("bad_id", "control character", vertex(vertex_id='"SECRET\\u0000"')),
-    Bad("bad_id", "control character", edge('"ann"', '"SECRET\\n"')),
+    Bad("bad_id", "control character", edge('"ann"', '"SECR\\nET"')),
     Bad("bad_id", "longer than 1024 bytes", vertex(vertex_id=f'"{"S" * 1_025}"')),
     Bad("bad_attribute", "control character", attribute('"SECRET\\u0000"')),
     Bad("bad_id", "control character", vertex(vertex_id='"SECRET\\u202e"')),
-    Bad("bad_attribute", "control character", attribute('"SECRET\\u2028"')),
+    Bad("bad_attribute", "control character", attribute('"SECR\\u2028ET"')),
     Bad("bad_attribute", "longer than 1024 bytes", attribute("9" * 4_000)),
     Bad("bad_attribute", "age must be a number", attribute('"SECRET"', "age")),
     Bad("self_loop", "", edge('"SECRET"', '"SECRET"')),
@@ -84,7 +88,16 @@ BAD = [
     Bad("bad_time", "at $.time", vertex(time='"10000-01-01T00:00:00Z"')),
     Bad("bad_time", "at $.time", vertex(time="9000.5")),
     Bad("bad_time", "outside the years 1 to 9999", vertex(time="9" * 30)),
-    Bad("late", "older than the lateness bound", vertex(time="-999999999")),
+    Bad("bad_time", EPOCH, vertex(time="9000")),
+    Bad("bad_time", EPOCH, vertex(time="1767225600")),  # seconds
+    Bad("bad_time", EPOCH, vertex(time="-999999999.0")),
+    Bad("bad_time", "at $.time", vertex(time='"2026-12-31T23:58:60Z"')),  # no leap second
+    Bad("repeated_key", "", vertex(',"id":"SECRET"')),
+    Bad("repeated_key", "", vertex(',"\\u0069d":"SECRET"')),
+    Bad("repeated_key", "", vertex(',"note":"a \\" b","note":1')),
+    Bad("repeated_key", "", attribute('"f","gender":"f"')),
+    Bad("repeated_key", "", edge('"ann"', '"bob","source":"cyd"')),
+    Bad("late", "older than the lateness bound", vertex(time='"1969-12-20T10:13:20.001Z"')),
 ]
 """What is bad wherever it comes from."""
 

@@ -19,7 +19,7 @@ import math
 import re
 import uuid
 from collections.abc import Hashable, Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from ktsafe.errors import InvalidGraph
 
@@ -27,6 +27,8 @@ EXACT_MAX: Final = 2**53
 """The greatest whole number up to which a float is one number and not its neighbour."""
 _WHOLE: Final = re.compile(r"([+-]?)(0|[1-9]\d*)\.0+")
 _QUOTES: Final = ('"', "'")
+_ODD_BEGINNINGS: Final = frozenset("\"'TF")
+"""What a text may begin with that is no spelling of itself, such as `True`."""
 _BOOLEANS: Final = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
 """As pandas, R and spreadsheets write them; other languages write small letters."""
 
@@ -44,7 +46,7 @@ def value_text(value: object) -> str | None:
     >>> [value_text(value) for value in (30, 30.0, "30.0", " ill", True, float("nan"))]
     ['30', '30', '30', 'ill', 'true', None]
     """
-    return _text(value, is_id=False)
+    return value if _is_spelt(value) else _text(value, is_id=False)
 
 
 def id_text(value: object) -> str | None:
@@ -60,7 +62,7 @@ def id_text(value: object) -> str | None:
     >>> id_text(747.0), id_text("007"), id_text((0, 1))
     ('747', '007', '(0, 1)')
     """
-    return _text(value, is_id=True)
+    return value if _is_spelt(value) else _text(value, is_id=True)
 
 
 def verbatim(text: str) -> str | None:
@@ -87,6 +89,17 @@ def spelt_twice(given: Iterable[Hashable], texts: Iterable[str | None]) -> set[s
         if first.setdefault(text, bare) != bare:
             twice.add(text)
     return twice
+
+
+def _is_spelt(value: object) -> TypeGuard[str]:
+    """Whether a value is a text that is its own spelling: quick, since most are."""
+    return (
+        type(value) is str
+        and value.strip() is value
+        and "." not in value
+        and value != ""
+        and value[0] not in _ODD_BEGINNINGS
+    )
 
 
 def _text(value: object, *, is_id: bool) -> str | None:

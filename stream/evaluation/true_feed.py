@@ -135,7 +135,7 @@ def _lines(path: Path) -> Iterator[tuple[Stamp, events.Event]]:
         with _open(path) as file:
             for number, line in enumerate(file):
                 try:
-                    event = events.decode(line)
+                    event = events.with_checked_ids(events.decode(line))
                     stamp = events.time_us(event.time, None), number
                 except events.MalformedEvent:
                     continue

@@ -119,7 +119,9 @@ class RowEvents:
         MalformedEvent
             If the record holds no envelope, or lacks what its table needs.
         """
-        envelope = events.decoded(_envelopes, record.value or b"")
+        value = record.value or b""
+        envelope = events.decoded(_envelopes, value)
+        events.check_keys(value)
         change = envelope.payload or envelope
         if change.op is None:
             if change.status in {"BEGIN", "END"}:
@@ -190,7 +192,7 @@ def _id(row: Mapping[str, Any], column: str) -> str:
         raise MalformedEvent("missing_field", f"at column {column}")
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise MalformedEvent("wrong_type", f"at column {column}")
-    return str(value)
+    return events.checked_id(str(value))
 
 
 def _value(row: Mapping[str, Any], column: str) -> AttributeValue:
@@ -205,6 +207,8 @@ def _time(change: _Change) -> datetime.datetime | int | None:
     """Return when the row changed, else when Debezium saw it, else None: the record's time."""
     assert change.source is not None
     if change.source.ts_us:
+        if change.source.ts_us < events.EPOCH_MS_MIN * 1000:
+            raise MalformedEvent("bad_time", "at source.ts_us: before 1990")
         try:
             return _EPOCH + datetime.timedelta(microseconds=change.source.ts_us)
         except OverflowError:

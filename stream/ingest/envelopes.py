@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -27,7 +27,7 @@ Wrapping: TypeAlias = Literal["plain", "cloudevents"] | debezium.Tables
 Decode = Callable[[Record], Event | None]
 
 _SPEC_VERSION: Final = "1."
-_Moment = Annotated[datetime.datetime, msgspec.Meta(tz=True)]
+_HEADERS: Final = frozenset({"ce_specversion", "ce_type", "ce_time"})
 
 
 class _CloudEvent(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class _CloudEvent(msgspec.Struct, frozen=True):
     specversion: str
     type: str
     data: msgspec.Raw = msgspec.Raw()
-    time: _Moment | None = None
+    time: events.Moment | None = None
 
 
 _envelopes: Final = msgspec.json.Decoder(_CloudEvent)
@@ -61,14 +61,19 @@ def decoder(event_format: Wrapping) -> Decode:
 
 
 def _plain(record: Record) -> Event:
-    return events.decoded(events.DECODER, record.value or b"")
+    return events.decode(record.value or b"")
 
 
 def _cloud_event(record: Record) -> Event:
     headers = dict(record.headers)
     if "ce_specversion" in headers:
+        names = [name for name, _ in record.headers if name in _HEADERS]
+        if len(names) > len(set(names)):
+            raise MalformedEvent("repeated_key", "at the headers")
         return _binary(headers, record.value or b"")
-    envelope = events.decoded(_envelopes, record.value or b"")
+    value = record.value or b""
+    envelope = events.decoded(_envelopes, value)
+    events.check_keys(value)
     if not envelope.data:
         raise MalformedEvent("missing_field", "at $.data")
     return _event(envelope.specversion, envelope.type, envelope.time, bytes(envelope.data))
@@ -85,10 +90,13 @@ def _binary(headers: Mapping[str, bytes], data: bytes) -> Event:
     except UnicodeDecodeError:
         raise MalformedEvent("not_utf8", "at the headers") from None
     try:
-        time = None if text is None else msgspec.convert(text, _Moment, strict=False)
+        text = events.without_leap_second(text)
+        time = None if text is None else msgspec.convert(text, events.Moment, strict=False)
     except msgspec.ValidationError:
         raise MalformedEvent("bad_time", "at header ce_time") from None
-    return _event(version, event_type, time, data)
+    event = _event(version, event_type, time, data)
+    events.check_keys(data)
+    return event
 
 
 def _event(version: str, event_type: str, time: datetime.datetime | None, data: bytes) -> Event:

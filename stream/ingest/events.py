@@ -8,16 +8,22 @@ The four types and their fields are the public format:
     {"type": "edge.remove",   "source": "p1", "target": "p2", "time": ...}
 
 `time` is RFC 3339 or epoch milliseconds; without it the record's own timestamp counts. Unknown
-fields are ignored, so producers may add some.
+fields are ignored, so producers may add some. A key that is given twice in one object is refused:
+which of both is meant is not known. Ids and values are spelt by `ktsafe.inputs.spelling`.
 """  # noqa: E501 -- the format is easier to read unbroken
 
 from __future__ import annotations
 
 import datetime
 import re
+from contextlib import suppress
 from typing import Annotated, Final, TypeVar
 
 import msgspec
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.inputs.spelling import id_text, value_text
+from ktsafe.stream.ingest.repeated_keys import has_repeated_key
 
 ID_BYTES_MAX: Final = 1024
 ATTRIBUTE_BYTES_MAX: Final = 1024
@@ -30,8 +36,11 @@ _DAY_US: Final = 86_400_000_000
 # RFC 3339 years, which bounds epoch milliseconds to the same calendar.
 TIME_US_MIN: Final = -62_135_596_800_000_000
 TIME_US_MAX: Final = 253_402_300_799_999_999
+EPOCH_MS_MIN: Final = 631_152_000_000
+"""1990. Milliseconds before are seconds, or nothing: seconds of today are January 1970."""
 
-Time = Annotated[datetime.datetime, msgspec.Meta(tz=True)] | int | None
+Moment = Annotated[datetime.datetime, msgspec.Meta(tz=True)]
+Time = Moment | int | Annotated[float, msgspec.Meta(multiple_of=1)] | None
 AttributeValue = str | int | float | bool | None
 
 
@@ -88,6 +97,7 @@ class MalformedEvent(Exception):
 
 REASONS: Final = (
     "malformed_json",
+    "repeated_key",
     "not_utf8",
     "too_large",
     "unknown_event_type",
@@ -112,11 +122,14 @@ def decode(value: bytes) -> Event:
     MalformedEvent
         With the reason why it holds none.
     """
-    return decoded(DECODER, value)
+    event = decoded(DECODER, value)
+    if value.count(b'"') != quotes_min(event):
+        check_keys(value)
+    return event
 
 
 def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
-    """Return what `decoder` makes of `value`.
+    """Return what `decoder` makes of `value`; whether a key is repeated is not looked at.
 
     Raises
     ------
@@ -126,12 +139,62 @@ def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
     try:
         return decoder.decode(value)
     except msgspec.ValidationError as error:
-        raise _classified(str(error)) from None
+        problem = _classified(str(error))
     except UnicodeDecodeError:
         raise MalformedEvent("not_utf8") from None
     except DECODE_ERRORS:
         # Lone surrogates end here too: JSON text may escape them, Unicode may not hold them.
         raise MalformedEvent("malformed_json") from None
+    if problem.reason == "bad_time" and b":60" in value:
+        with suppress(*DECODE_ERRORS):
+            document = msgspec.json.decode(value)
+            document["time"] = without_leap_second(document["time"])
+            return decoder.decode(msgspec.json.encode(document))
+    raise problem
+
+
+def quotes_min(event: Event) -> int:
+    """Return how many quotes the JSON of an event has, if nothing in it is given twice.
+
+    It has more if a key is given twice, or if it holds more than the event: `check_keys` tells.
+    """
+    # Keys and texts: two each. A field that is not there is not counted, so none is missed.
+    time = 0 if event.time is None else 4 if isinstance(event.time, datetime.datetime) else 2
+    kind = type(event)
+    if kind is EdgeAddEvent or kind is EdgeRemoveEvent:
+        return 12 + time
+    if not isinstance(event, VertexUpsertEvent) or not event.attributes:
+        return 8 + time
+    texts = [value for value in event.attributes.values() if isinstance(value, str)]
+    return 10 + time + 2 * (len(event.attributes) + len(texts))
+
+
+def check_keys(value: bytes) -> None:
+    """Refuse JSON in which an object gives a key twice.
+
+    Raises
+    ------
+    MalformedEvent
+    """
+    if has_repeated_key(value):
+        raise MalformedEvent("repeated_key")
+
+
+_LEAP_SECOND: Final = re.compile(r"(.{10}[Tt ]\d\d:\d\d):60(?:\.\d+)?([Zz]|[+-]\d\d:?\d\d)")
+
+
+def without_leap_second(text: object) -> object:
+    """Return the last microsecond of a minute of 61 seconds in place of its last second.
+
+    That is the last minute of a month, by UTC. Anything else is returned as it is.
+    """
+    if isinstance(text, str) and (found := _LEAP_SECOND.fullmatch(text)):
+        last = f"{found[1]}:59.999999{found[2]}"
+        with suppress(msgspec.ValidationError, OverflowError):
+            moment = msgspec.convert(last, Moment, strict=False).astimezone(datetime.UTC)
+            if (moment + datetime.timedelta(microseconds=1)).strftime("%d%H") == "0100":
+                return last
+    return text
 
 
 def _classified(message: str) -> MalformedEvent:
@@ -154,55 +217,65 @@ What joins or separates letters (U+200C, U+200D) and marks their direction belon
 """
 
 
-def check_id(vertex_id: str) -> None:
-    """Refuse ids that a key, a CSV cell or a log line could not carry.
+def checked_id(given: str) -> str:
+    """Return the text of an id; refuse what a key, a CSV cell or a log line could not carry.
 
     Raises
     ------
     MalformedEvent
         If the id is empty, too long, or holds a control character.
     """
-    if not vertex_id:
+    try:
+        text = id_text(given)
+    except InvalidGraph:
+        raise MalformedEvent("bad_id", "a fraction above 2**53") from None
+    if text is None:
         raise MalformedEvent("bad_id", "empty")
-    if not vertex_id.isprintable() and _CONTROL.search(vertex_id):
+    if len(text) <= _ID_MAX and text.isprintable():  # As good as all are so.
+        return text
+    if _CONTROL.search(text):
         raise MalformedEvent("bad_id", "control character")
-    if len(vertex_id) > ID_BYTES_MAX // 4 and len(vertex_id.encode()) > ID_BYTES_MAX:
+    if len(text.encode()) > ID_BYTES_MAX:
         raise MalformedEvent("bad_id", f"longer than {ID_BYTES_MAX} bytes")
+    return text
 
 
-def check_ends(source: str, target: str) -> None:
-    """Refuse a tie whose ends are no ids, or are one.
+def checked_ends(source: str, target: str) -> tuple[str, str]:
+    """Return the texts of a tie's ends; refuse those that are no ids, or are one.
 
     Raises
     ------
     MalformedEvent
     """
-    # As good as all are so; a character takes at most four bytes.
-    if not (0 < len(source) <= _ID_MAX and source.isprintable()):
-        check_id(source)
-    if not (0 < len(target) <= _ID_MAX and target.isprintable()):
-        check_id(target)
+    source, target = checked_id(source), checked_id(target)
     if source == target:
         raise MalformedEvent("self_loop")
+    return source, target
+
+
+def with_checked_ids(event: Event) -> Event:
+    """Return an event with the texts of its ids in their place.
+
+    Raises
+    ------
+    MalformedEvent
+    """
+    if isinstance(event, VertexUpsertEvent | VertexDeleteEvent):
+        return msgspec.structs.replace(event, id=checked_id(event.id))
+    source, target = checked_ends(event.source, event.target)
+    return msgspec.structs.replace(event, source=source, target=target)
 
 
 def attribute_text(value: AttributeValue) -> str | None:
-    """Return an attribute value as the text that is stored: numbers as written, booleans as JSON.
+    """Return an attribute value as the text that is stored.
 
     Raises
     ------
     MalformedEvent
         If the text is too long or holds a control character.
     """
-    if isinstance(value, str):
-        text = value
-    elif value is None:
-        return None
-    elif isinstance(value, bool):
-        text = "true" if value else "false"
-    else:
-        text = repr(value)
-    if len(text) <= ATTRIBUTE_BYTES_MAX // 4 and text.isprintable():
+    text = value_text(value)
+    if text is None or (len(text) <= ATTRIBUTE_BYTES_MAX // 4 and text.isprintable()):
         return text
     if len(text) > ATTRIBUTE_BYTES_MAX // 4 and len(text.encode()) > ATTRIBUTE_BYTES_MAX:
         raise MalformedEvent("bad_attribute", f"longer than {ATTRIBUTE_BYTES_MAX} bytes")
@@ -217,17 +290,19 @@ def time_us(time: Time, record_timestamp_ms: int | None) -> int:
     Raises
     ------
     MalformedEvent
-        If there is no time at all, or it lies outside the years 1 to 9999.
+        If there is no time at all, or it lies outside the years 1 to 9999, or a number lies before
+        1990.
     """
     if isinstance(time, datetime.datetime):
         since = time - _EPOCH
         microseconds = since.days * _DAY_US + since.seconds * 1_000_000 + since.microseconds
-    elif time is not None:
-        microseconds = time * 1000
-    elif record_timestamp_ms is not None:
-        microseconds = record_timestamp_ms * 1000
     else:
-        raise MalformedEvent("no_time", "a file's events must carry their time")
+        milliseconds = record_timestamp_ms if time is None else int(time)
+        if milliseconds is None:
+            raise MalformedEvent("no_time", "neither event nor record has one")
+        if TIME_US_MIN <= milliseconds * 1000 < EPOCH_MS_MIN * 1000:
+            raise MalformedEvent("bad_time", "a number before 1990: milliseconds are meant")
+        microseconds = milliseconds * 1000
     if not TIME_US_MIN <= microseconds <= TIME_US_MAX:
         raise MalformedEvent("bad_time", "outside the years 1 to 9999")
     return microseconds

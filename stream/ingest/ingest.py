@@ -143,6 +143,7 @@ class Ingest:
         stored = store.positions()
         self._judge = Judge(
             schema,
+            wall_us=clocks.wall_us,
             record_bytes_max=settings.record_bytes_max,
             event_format=settings.event_format,
         )

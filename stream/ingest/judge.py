@@ -1,12 +1,13 @@
 """From record to change, by the record alone.
 
 What its time means is not decided here: whether it is believed is weighed by
-`ktsafe.stream.ingest.ahead`, and whether it is late is for `ktsafe.stream.ingest.ingest`.
+`ktsafe.stream.ingest.ahead`, and whether it is late is for `ktsafe.stream.ingest.ingest`. The
+machine's clock is asked for one thing only: whether a record's timestamp is one at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -15,11 +16,15 @@ from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record
 from ktsafe.errors import InvalidGraph
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.stream.clocks import CLOCK_US_MIN, REAL_CLOCKS
 from ktsafe.stream.ingest import envelopes, events
 from ktsafe.stream.ingest.events import Event, MalformedEvent
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""
+DECADES_US: Final = 20 * 365 * 86_400 * 1_000_000
+"""A record's timestamp as far as this from the machine's clock and from the time of the event is no
+time, but a number in another unit or of a machine whose clock was never set."""
 KINDS: Final[Mapping[type[Change], str]] = MappingProxyType(
     {
         EdgeAdd: "edge.add",
@@ -61,6 +66,8 @@ class Judge:
         Greater values are dead-lettered undecoded.
     event_format:
         How events are wrapped in records.
+    wall_us:
+        The machine's clock.
     """
 
     def __init__(
@@ -69,12 +76,14 @@ class Judge:
         *,
         record_bytes_max: int,
         event_format: envelopes.Wrapping = "plain",
+        wall_us: Callable[[], int] = REAL_CLOCKS.wall_us,
     ) -> None:
         self._is_plain = event_format == "plain"
         self._decode = envelopes.decoder(event_format)
         self._attributes = frozenset(schema.attributes)
         self._bucketed = frozenset(schema.buckets)
         self._schema = schema
+        self._wall_us = wall_us
         self._record_bytes_max = record_bytes_max
 
     def judge(self, records: Sequence[Record]) -> JudgedRecords:
@@ -90,27 +99,27 @@ class Judge:
                     raise event
                 if event is not None:
                     at_ms = record.timestamp_ms
+                    if event.time is None:
+                        self._check_clock(at_ms)
                     time_us = events.time_us(event.time, at_ms)
                     # Lines of a file have no time but the event's.
                     if at_ms is not None and time_us > at_ms * 1000 + AHEAD_OF_RECORD_US:
-                        raise MalformedEvent("ahead_of_time", "over 300 s ahead of its record")
+                        self._refuse_ahead(at_ms, time_us)
                     stamp = Stamp(time_us, record.topic, record.partition, record.offset)
                     if isinstance(event, events.EdgeAddEvent):
-                        events.check_ends(event.source, event.target)
-                        change = EdgeAdd(stamp, event.source, event.target)
+                        change = EdgeAdd(stamp, *events.checked_ends(event.source, event.target))
                     elif isinstance(event, events.VertexUpsertEvent):
-                        events.check_id(event.id)
+                        vertex_id = events.checked_id(event.id)
                         listed = self._listed(event.attributes)
                         n_dropped = len(event.attributes) - len(listed)
                         if n_dropped:
                             judged.dropped[len(judged.changes)] = n_dropped
-                        change = VertexUpsert(stamp, event.id, listed)
+                        change = VertexUpsert(stamp, vertex_id, listed)
                     elif isinstance(event, events.EdgeRemoveEvent):
-                        events.check_ends(event.source, event.target)
-                        change = EdgeRemove(stamp, event.source, event.target)
+                        ends = events.checked_ends(event.source, event.target)
+                        change = EdgeRemove(stamp, *ends)
                     else:
-                        events.check_id(event.id)
-                        change = VertexDelete(stamp, event.id)
+                        change = VertexDelete(stamp, events.checked_id(event.id))
             except MalformedEvent as error:
                 letter = DeadLetter(record, error.reason, error.detail)
                 judged.letters[len(judged.changes)] = letter
@@ -123,8 +132,8 @@ class Judge:
             given = [value for record in records if (value := record.value) is not None]
             longest = max(map(len, given), default=0)
             if len(given) == len(records) and longest <= self._record_bytes_max:
-                with suppress(*events.DECODE_ERRORS):
-                    return list(map(events.DECODER.decode, given))
+                with suppress(*events.DECODE_ERRORS, MalformedEvent):
+                    return list(map(events.decode, given))
         return list(map(self._event, records))
 
     def _event(self, record: Record) -> Event | MalformedEvent | None:
@@ -137,6 +146,22 @@ class Judge:
             return self._decode(record)
         except MalformedEvent as error:
             return error
+
+    def _check_clock(self, timestamp_ms: int | None) -> None:
+        """Refuse an event without a time whose record's timestamp is none either."""
+        if timestamp_ms is None:
+            return
+        now_us = self._wall_us()
+        is_ahead = now_us >= CLOCK_US_MIN and timestamp_ms * 1000 - now_us > DECADES_US
+        if is_ahead or timestamp_ms < events.EPOCH_MS_MIN:
+            raise MalformedEvent("no_time", "and the timestamp of its record is none")
+
+    def _refuse_ahead(self, timestamp_ms: int, time_us: int) -> None:
+        """Refuse an event that is ahead of its record's timestamp, if that is a time."""
+        at_us = timestamp_ms * 1000
+        far_us = min(time_us - at_us, abs(at_us - self._wall_us()))
+        if timestamp_ms >= events.EPOCH_MS_MIN and far_us < DECADES_US:
+            raise MalformedEvent("ahead_of_time", "over 300 s ahead of its record")
 
     def _listed(self, attributes: dict[str, events.AttributeValue]) -> dict[str, str | None]:
         listed: dict[str, str | None] = {}

@@ -17,7 +17,7 @@ from ktsafe.connectors.base import Source
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.clocks import CLOCK_US_MIN, Clocks
 from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US, Ingest
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.observer import Observer
@@ -32,8 +32,6 @@ from ktsafe.stream.slots import Slots
 
 log = get_logger(__name__)
 
-CLOCK_US_MIN: Final = 1_577_836_800_000_000
-"""A clock before 2020 is that of a machine without one: it says nothing."""
 PRODUCERS_AHEAD_US: Final = 300 * 1_000_000
 """How far the clock of a producer may be ahead of this machine's."""
 

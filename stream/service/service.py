@@ -27,7 +27,7 @@ from ktsafe.connectors.base import (
     TopicPartition,
 )
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.clocks import REAL_CLOCKS, Clocks
 from ktsafe.stream.files.release_figures import recent_releases
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.maintenance.erasure import EraseLetters, Eraser, erase_again
@@ -105,9 +105,6 @@ class ServiceSettings:
     loop: LoopSettings
     build: BuildSettings
     publish_retry_s: float = 5.0
-
-
-REAL_CLOCKS: Final = Clocks()
 
 
 def run_service(

@@ -17,7 +17,7 @@ from tests.stream.service.simulation import World, event
 
 FILE_BAD = [
     *BAD,
-    Bad("no_time", "a file's events must carry their time", vertex(time="null")),
+    Bad("no_time", "neither event nor record has one", vertex(time="null")),
     Bad("ahead_of_time", "ahead of what follows it", vertex(time="253402300799000")),
 ]
 BIG = Bad("too_large", "over 1048576 bytes", bad_input.big())

@@ -180,6 +180,11 @@ BAD = [
     (change("c", None, {"a": "SECRET"}, "friends"), "missing_field"),
     (change("c", None, ANN, ts_us=10**30), "bad_time"),
     (change("c", None, ANN, ts_us=10**18), "bad_time"),
+    (change("c", None, ANN, ts_us=TIME_MS), "bad_time"),
+    (
+        json.dumps(change("c", None, ANN)).replace('"sex"', '"age":"1","sex"').encode(),
+        "repeated_key",
+    ),
 ]
 
 
@@ -198,7 +203,7 @@ def test_the_service_makes_the_same_graph_of_a_database(tmp_path) -> None:
     at = iter(range(100))
 
     def told(op: str, before: Any, after: Any, table: str) -> bytes:
-        moment = {"ts_us": next(at) * 1_000_000 + 1_000_000}
+        moment = {"ts_us": TIME_MS * 1_000 + next(at) * 1_000_000}
         return json.dumps(change(op, before, after, table, **moment)).encode()
 
     people = {
