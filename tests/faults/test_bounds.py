@@ -59,7 +59,7 @@ def test_a_batch_is_bounded_in_records():
     """However much the source has, no more than a batch is held."""
     log = MemoryLog()
     for number in range(500):
-        log.append(0, b'{"type":"vertex.delete","id":"p%d","time":1000}' % number)
+        log.append(0, b'{"type":"vertex.delete","id":"p%d","time":"1970-01-01T00:00:01Z"}' % number)
     taker, source = ingest_of(log, MemoryDeadLetterSink(), batch_records_max=64)
     assert rounds_until_due(taker, 64) == 64
     assert source.lag() == {("feed", 0): 436}

@@ -123,7 +123,8 @@ def test_people_who_are_not_there_are_not_targets(tmp_path, capsys):
 def test_a_truth_of_other_people_is_refused(tmp_path, capsys):
     """A feed that goes on from an imported graph tells of few; no figure is made of these."""
     feed = tmp_path / "feed.jsonl"
-    feed.write_text('{"type": "vertex.upsert", "id": "a stranger", "time": 1}\n')
+    stranger = {"type": "vertex.upsert", "id": "a stranger", "time": "2026-01-01T00:00:00Z"}
+    feed.write_text(json.dumps(stranger))
     command = [*write(tmp_path, 1), f"--truth={feed}", "--attacks=all"]
     assert run_command(command) == Exit.USAGE
     assert "imported" in capsys.readouterr().err
