@@ -90,8 +90,8 @@ def _binary(headers: Mapping[str, bytes], data: bytes) -> Event:
     except UnicodeDecodeError:
         raise MalformedEvent("not_utf8", "at the headers") from None
     try:
-        text = events.without_leap_second(text)
-        time = None if text is None else msgspec.convert(text, events.Moment, strict=False)
+        moment = None if text is None else events.without_leap_second(text)
+        time = None if moment is None else msgspec.convert(moment, events.Moment, strict=False)
     except msgspec.ValidationError:
         raise MalformedEvent("bad_time", "at header ce_time") from None
     event = _event(version, event_type, time, data)

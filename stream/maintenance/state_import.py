@@ -25,6 +25,7 @@ from ktsafe import MISSING, Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 from ktsafe.errors import ID_AGAIN, BadLines, InvalidGraph, raise_together
+from ktsafe.inputs.spelling import id_text
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
@@ -220,13 +221,13 @@ def _import_vertices(
     def people(
         rows: Iterator[tuple[int, list[str]]],
     ) -> Iterator[tuple[int, str, list[str | None]]]:
-        for line, (vertex, *values) in rows:
-            if vertex in numbers:
-                bad.setdefault(ID_AGAIN, []).append(line)
-                continue
-            number = numbers[vertex] = len(numbers)
+        for line, (given, *values) in rows:
             try:
-                events.check_id(vertex)
+                vertex = events.checked_id(given)
+                if vertex in numbers:
+                    bad.setdefault(ID_AGAIN, []).append(line)
+                    continue
+                number = numbers[vertex] = len(numbers)
                 texts = [table[value] for table, value in zip(stored, values, strict=True)]
             except events.MalformedEvent as error:
                 bad.setdefault(f"{error.reason} ({error.detail})", []).append(line)
@@ -276,7 +277,7 @@ def _read_edges(
             lines = np.array([line for line, _ in block], dtype=np.int64)
             if numbers is None:
                 continue
-            ids = [vertex for _, ends in block for vertex in ends]
+            ids = [id_text(vertex) or "" for _, ends in block for vertex in ends]
             found = map(numbers.get, ids, repeat(-1))
             ends = np.fromiter(found, dtype=np.int32, count=len(ids)).reshape(-1, 2)
             if len(unknown := lines[(ends < 0).any(axis=1)]):

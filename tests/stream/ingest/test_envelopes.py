@@ -1,5 +1,6 @@
 """CloudEvents carry the same events as plain records, in both modes of the Kafka binding."""
 
+import datetime
 import json
 
 import pytest
@@ -56,6 +57,14 @@ def test_the_time_of_the_envelope_counts():
     assert decode(record(bare.encode())).time is None
 
 
+@pytest.mark.parametrize("wrap", [structured, binary])
+def test_a_leap_second_is_the_end_of_its_minute(wrap):
+    """Wherever the time of the envelope stands."""
+    name = "time" if wrap is structured else "ce_time"
+    found = decode(wrap("vertex.delete", {"id": "a"}, **{name: "2026-12-31T23:59:60Z"})).time
+    assert found == datetime.datetime(2026, 12, 31, 23, 59, 59, 999_999, datetime.UTC)
+
+
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
@@ -71,6 +80,15 @@ def test_the_time_of_the_envelope_counts():
         (structured("vertex.delete", {"id": "a"}, time="2026-01-01T00:00:00"), "bad_time"),
         (binary("vertex.delete", {"id": "a"}, ce_time="SECRET"), "bad_time"),
         (binary("SECRET", {"id": "a"}), "unknown_event_type"),
+        (
+            record(structured("vertex.delete", {"id": "a"}).value[:-1] + b',"more":1,"more":2}'),
+            "repeated_key",
+        ),
+        (record(b'{"id":"a","id":"SECRET"}', binary("vertex.delete", {}).headers), "repeated_key"),
+        (
+            record(b'{"id":"a"}', [*binary("vertex.delete", {}).headers, ("ce_time", b"SECRET")]),
+            "repeated_key",
+        ),
         (record(b"{}", [("ce_specversion", b"1.0")]), "missing_field"),
         (record(b"{}", [("ce_specversion", b"\xff"), ("ce_type", b"edge.add")]), "not_utf8"),
     ],

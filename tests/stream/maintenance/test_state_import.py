@@ -192,6 +192,13 @@ def test_lines_that_add_nothing_are_counted(tmp_path):
         assert graph.values(1) == {"gender": "m", "age": "-", "health": "-"}
 
 
+def test_ids_are_spelt_as_in_the_feed(tmp_path):
+    """Blanks and whole fractions are no other person; two people of one text are refused."""
+    assert small_import(tmp_path, " 7.0 ,f,1,-\nb,m,2,-\n", "7, b\n").edges == 1
+    with closing(opened(tmp_path)) as store:
+        assert sorted(store.snapshot().ids) == ["7", "b"]
+
+
 def test_the_feed_wins_at_the_same_moment_and_loses_before(tmp_path):
     """An event at the moment of the import changes it, an earlier one does not."""
     small_import(tmp_path)
@@ -221,6 +228,7 @@ ALL_LINES = (
     [
         ("secret,f,1,-\nsecret,f,1,-\n", "", "v.csv, line 3: an id for the second time"),
         (",f,1,-\n", "", "v.csv, line 2: bad_id"),
+        ("7,f,1,-\n7.0,f,1,-\n", "", "v.csv, line 3: an id for the second time"),
         ("a,f,secret,-\n", "", "v.csv, line 2: bad_attribute"),
         ("a,f,1\n", "", "v.csv, line 2: 3 values"),
         ("a,f,1,-\n", "a,secret\n", "e.csv, line 2: names a vertex"),
@@ -253,7 +261,7 @@ def test_offsets_must_be_whole(tmp_path, capsys, history, text, words):
     site = running.files_site(tmp_path / "site", history[0], services.ATTRIBUTES, "month")
     (tmp_path / "offsets").write_text(text)
     files = [f"--{name}=nowhere" for name in ("vertices", "edges")]
-    where = [str(site.config), f"--offsets={tmp_path / 'offsets'}", "--at=5"]
+    where = [str(site.config), f"--offsets={tmp_path / 'offsets'}", "--at=1767225600000"]
     assert run_command(["state", "import", *where, *files]) == Exit.USAGE
     assert words in capsys.readouterr().err
 
@@ -267,17 +275,20 @@ def test_offsets_may_have_topics_with_any_sign(tmp_path):
     }
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2026-01-01T00:00:00", "99999999999999999", "9999"])
+@pytest.mark.parametrize(
+    "text",
+    ["yesterday", "2026-01-01T00:00:00", "99999999999999999", "1767225600001", "1767225600"],
+)
 def test_the_moment_must_be_one(text):
-    """Neither a word, nor a time without a zone, nor the future."""
+    """Neither a word, nor a time without a zone, nor the future, nor seconds."""
     with pytest.raises(ConfigError, match="--at"):
-        state_import.moment_us(text, now_us=9_998_999)
+        state_import.moment_us(text, now_us=1_767_225_600_000_999)
 
 
 def test_the_moment_is_read_in_both_forms():
     """RFC 3339 and epoch milliseconds."""
     assert state_import.moment_us("1970-01-01T00:00:05Z", 10**9) == 5_000_000
-    assert state_import.moment_us("5000", 10**9) == 5_000_000
+    assert state_import.moment_us("1767225600000", 10**16) == 1_767_225_600_000_000
 
 
 def test_a_pipe_has_no_latest_end(tmp_path, capsys, monkeypatch, history):
@@ -288,6 +299,12 @@ def test_a_pipe_has_no_latest_end(tmp_path, capsys, monkeypatch, history):
     read, write = os.pipe()
     with os.fdopen(read) as stdin, os.fdopen(write, "w"):
         monkeypatch.setattr("sys.stdin", stdin)
-        arguments = [str(site.config), "--vertices=v", "--edges=e", "--at=5", "--offsets=latest"]
+        arguments = [
+            str(site.config),
+            "--vertices=v",
+            "--edges=e",
+            "--at=1767225600000",
+            "--offsets=latest",
+        ]
         assert run_command(["state", "import", *arguments]) == Exit.USAGE
     assert "a pipe has no end" in capsys.readouterr().err
