@@ -1,37 +1,54 @@
-"""Networks in the files in which they are published, read into ids, columns and edges.
+"""Networks in the files in which they are published.
 
-| name ends in | what it is | where |
-|---|---|---|
-| `.graphml`, `.gexf` | vertices with attributes, edges | Gephi, networkx, repositories of data |
-| `.mtx` | Matrix Market, coordinates | Network Repository, SuiteSparse |
-| `.npz` | arrays `edge_index`, `node_feat`, `node_label`; or a sparse matrix | OGB, scipy |
-| a folder with `edge.csv.gz` | with `node-feat.csv.gz`, `node-label.csv.gz` beside it | OGB |
-| anything else | two ids in a line; behind `#` or `%` comments | SNAP, KONECT, and others |
-
-Each but `.npz` may be gzipped. Directions, weights, types and times of edges are not read, and
-named (`Network.ignored`); edges that are given again, in either direction, are one and counted.
+What a file is is told by how it begins, and by its ending where that says nothing. Each may be
+gzipped. docs/files.md lists the formats, and what of each is not read.
 """
 
 from __future__ import annotations
 
-import csv
-import zipfile
+import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from ktsafe.errors import InvalidGraph
+from ktsafe.inputs.arrays import OGB_EDGES, read_npz, read_ogb
+from ktsafe.inputs.compressed import opened
 from ktsafe.inputs.edge_lists import read_edge_list
-from ktsafe.inputs.matrices import OGB_EDGES, read_matrix_market, read_npz, read_ogb
+from ktsafe.inputs.gexf import read_gexf
+from ktsafe.inputs.gml import read_gml
+from ktsafe.inputs.graphml import read_graphml
+from ktsafe.inputs.matrix_market import read_matrix_market
 from ktsafe.inputs.network import Network
-from ktsafe.inputs.xml_graphs import read_gexf, read_graphml
+from ktsafe.inputs.node_link import read_node_link
+from ktsafe.inputs.other_formats import refuse_by_name
+from ktsafe.inputs.pajek import read_pajek
 
-_READ_ERRORS: Final = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error, ValueError)
+Reader = Callable[[Path, BinaryIO], Network]
+_HEAD_BYTES: Final = 1 << 16
+_BY_ENDING: Final[dict[str, Reader]] = {
+    ".graphml": read_graphml,
+    ".gexf": read_gexf,
+    ".gml": read_gml,
+    ".paj": read_pajek,
+    ".json": read_node_link,
+    ".mtx": read_matrix_market,
+    ".npz": read_npz,
+}
+_BY_ROOT: Final[dict[str, Reader]] = {"graphml": read_graphml, "gexf": read_gexf}
+_NO_ELEMENTS: Final = re.compile(
+    r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(\[.*?\])?[^>]*>", re.DOTALL
+)
+_ROOT: Final = re.compile(r"\s*<([\w.-]+:)?([\w.-]+)")
+_GML: Final = re.compile(
+    r'(\s+|#[^\n]*\n|[a-z]\w*\s+("[^"]*"|[\d.]+)(?=\s))*graph\s*\[', re.IGNORECASE
+)
+_LISTED: Final = "docs/files.md lists the formats that are read."
 
 
 def read_network(path: Path | str) -> Network:
-    r"""Read a network from a file as SNAP, Network Repository, OGB or Gephi write it.
+    r"""Read a network from a file in any of the formats in which networks are published.
 
     Parameters
     ----------
@@ -41,7 +58,8 @@ def read_network(path: Path | str) -> Network:
     Raises
     ------
     InvalidGraph
-        If it cannot be read as what its name says. A line is named, its content is not repeated.
+        If it is in no format that is read, or anything in it is not understood. A line is named,
+        its content is not repeated.
 
     Examples
     --------
@@ -55,29 +73,67 @@ def read_network(path: Path | str) -> Network:
     """
     path = Path(path)
     try:
-        return _reader(path)(path)
-    except InvalidGraph:
-        raise
-    except _READ_ERRORS as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else ""
-        msg = f"{path} cannot be read as a network ({why or type(error).__name__})."
-        raise InvalidGraph(msg, hint="docs/library.md lists the kinds of files.") from error
-    except (SyntaxError, KeyError, zipfile.BadZipFile) as error:  # of XML, of a GEXF, of an NPZ
-        msg = f"{path} is not what its name says ({type(error).__name__})."
-        raise InvalidGraph(msg, hint="docs/library.md lists the kinds of files.") from error
+        if path.is_dir() or path.name == OGB_EDGES:
+            return read_ogb(path)
+        if path.exists() and not path.is_file():
+            return read_edge_list(path)  # Of a pipe the head cannot be read twice.
+        with opened(path) as file:
+            head = file.read(_HEAD_BYTES)
+            file.seek(0)
+            if reader := _reader(path, head):
+                return reader(path, file)
+        return read_edge_list(path)
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror or 'no whole gzip file'})."
+        raise InvalidGraph(msg) from error
+    except (EOFError, zlib.error) as error:
+        msg = f"{path} cannot be read (no whole gzip file)."
+        raise InvalidGraph(msg, hint="Copy or write it again.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidGraph(f"{path} is no UTF-8 text.", hint="Save it as UTF-8.") from error
 
 
-def _reader(path: Path) -> Callable[[Path], Network]:
-    if path.is_dir() or path.name == OGB_EDGES:
-        return read_ogb
-    kind = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    if kind in {".zip", ".tar", ".tgz", ".7z"}:
-        msg = f"{path} is an archive."
-        raise InvalidGraph(msg, hint="Unpack it, and name the file inside.")
-    kinds = {
-        ".graphml": read_graphml,
-        ".gexf": read_gexf,
-        ".mtx": read_matrix_market,
-        ".npz": read_npz,
-    }
-    return kinds.get(kind.lower(), read_edge_list)
+def _reader(path: Path, head: bytes) -> Reader | None:
+    """Return what reads a file; None for tables and edge lists.
+
+    Raises
+    ------
+    InvalidGraph
+        If nothing does.
+    """
+    ending = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+    if head.startswith(b"PK") and ending == ".npz":
+        return read_npz
+    text = _text(head)
+    begin = text.lstrip()
+    if begin.startswith("<"):
+        return _of_xml(path, begin)
+    if begin.startswith(("{", "[")) and ending not in {".jsonl", ".ndjson"}:
+        return read_node_link
+    refuse_by_name(path, ending, head)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InvalidGraph(f"{path} is a text in UTF-16.", hint="Save it as UTF-8.")
+    if text.lower().startswith("%%matrixmarket"):
+        return read_matrix_market
+    if re.match(r"(%[^\n]*\n|\s+)*\*\w", text):
+        return read_pajek
+    if _GML.match(text):
+        return read_gml
+    return _BY_ENDING.get(ending)
+
+
+def _text(head: bytes) -> str:
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    return head.decode(encoding, "replace").removeprefix("\ufeff")
+
+
+def _of_xml(path: Path, begin: str) -> Reader:
+    found = _ROOT.match(_NO_ELEMENTS.sub("", begin))
+    root = found[2] if found else ""
+    if root.lower() == "html" or "<!doctype html" in begin.lower():
+        hint = "Download the file itself, not the page that shows it."
+        raise InvalidGraph(f"{path} is a page of the web.", hint=hint)
+    if root not in _BY_ROOT:
+        what = f"XML that begins with <{root}>" if root else "no whole XML"
+        raise InvalidGraph(f"{path} is {what}, and not GraphML or GEXF.", hint=_LISTED)
+    return _BY_ROOT[root]

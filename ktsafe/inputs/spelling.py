@@ -24,7 +24,7 @@ from typing import Any, Final, TypeGuard
 from ktsafe.errors import InvalidGraph
 
 EXACT_MAX: Final = 2**53
-"""The greatest whole number up to which a float is one number and not its neighbour."""
+"""Below it a whole float is one number; from it on it may stand for its neighbour, too."""
 _WHOLE: Final = re.compile(r"([+-]?)(0|[1-9]\d*)\.0+")
 _QUOTES: Final = ('"', "'")
 _ODD_BEGINNINGS: Final = frozenset("\"'TF")
@@ -55,7 +55,7 @@ def id_text(value: object) -> str | None:
     Raises
     ------
     InvalidGraph
-        If it has no one text: infinity, or a float above 2**53, whose last digits are lost.
+        If it has no one text: infinity, or a float from 2**53 on, whose last digits are lost.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _plain(value: str, *, is_id: bool) -> str | None:
         text = text[1:-1].strip()
     if found := _WHOLE.fullmatch(text):
         sign, digits = found.groups()
-        if int(digits) > EXACT_MAX:
+        if int(digits) >= EXACT_MAX:
             if is_id:
                 _refuse_lost_digits()
             return text
@@ -158,7 +158,7 @@ def _plain(value: str, *, is_id: bool) -> str | None:
 def _of_float(value: float, *, is_id: bool) -> str:
     if math.isinf(value):
         raise InvalidGraph("Infinity is neither an id nor a value.", hint="Give None there.")
-    if value.is_integer() and abs(value) <= EXACT_MAX:
+    if value.is_integer() and abs(value) < EXACT_MAX:
         return str(int(value))
     if is_id and value.is_integer():
         _refuse_lost_digits()
@@ -172,6 +172,6 @@ def _of_decimal(value: decimal.Decimal) -> str:
 
 
 def _refuse_lost_digits() -> None:
-    msg = "An id is a fraction above 2**53, where several whole numbers are one."
+    msg = "An id is a fraction from 2**53 on, where several whole numbers are one."
     hint = "Write ids as whole numbers or texts: a column with a gap is often read as fractions."
     raise InvalidGraph(msg, hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import networkx as nx
@@ -12,6 +13,7 @@ from scipy import io, sparse
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs import Network, read_network
+from tests.ktsafe.inputs.reading import refused
 
 N = 9
 PAIRS = [(0, 1), (1, 2), (2, 0), (3, 7), (7, 4), (4, 3), (5, 6)]
@@ -160,23 +162,39 @@ def test_attributes_of_vertices(tmp_path: Path, kind: str, graph: type[nx.Graph]
 
 BAD = {
     "one.txt": (b"1 2\n3\n", "line 2: no two ids"),
-    "bad.mtx": (b"1 2\n3 4\n", "cannot be read|not what its name says"),
+    "bad.mtx": (b"1 2\n3 4\n", "line 1: no banner"),
     "flat.mtx": (b"%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", "no square"),
-    "bad.npz": (b"PK\x03\x04none", "cannot be read|not what its name says"),
-    "bad.graphml": (b"<graphml><graph>", "not what its name says"),
-    "bad.gexf": (b"<gexf></gexf>", "cannot be read|not what its name says"),
+    "bad.npz": (b"PK\x03\x04none", "no arrays"),
+    "bad.graphml": (b"<graphml><graph>", "line 1: no well-formed XML"),
+    "bad.gexf": (b"<gexf></gexf>", "no graph in it"),
+    "text.gexf": (b"1 2\n", "no well-formed XML"),
+    "text.gml": (b"1 2\n", "line 1: a key is missing"),
+    "text.json": (b"1 2\n", "line 1: no JSON|is JSON lines"),
+    "text.paj": (b"1 2\n", "line 1: a line before"),
     "net.zip": (b"PK", "archive"),
     "cut.txt.gz": (gzip.compress(b"1 2\n" * 99)[:-9], "cannot be read"),
+    "cut.graphml.gz": (gzip.compress(b"<graphml>" + b" " * 99)[:-9], "cannot be read"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_no_network_is_refused(tmp_path: Path, name: str) -> None:
     """A damaged file ends in an error that names it, never in a network of less."""
-    content, told = BAD[name]
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InvalidGraph, match=told) as error:
-        read_network(tmp_path / name)
-    assert name in error.value.message
+    refused(tmp_path, name, *BAD[name])
     with pytest.raises(InvalidGraph, match="cannot be read"):
         read_network(tmp_path / "absent.txt")
+
+
+@pytest.mark.parametrize("cut", range(0, 400, 7))
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, cut: int) -> None:
+    """In a format that tells where it ends; an edge list does not."""
+    made = nx.path_graph(4)
+    nx.write_graphml(made, tmp_path / "a")
+    for name, content in {
+        "n.graphml": (tmp_path / "a").read_bytes(),
+        "n.gexf": "\n".join(nx.generate_gexf(made)).encode(),
+        "n.gml": "\n".join(nx.generate_gml(made)).encode(),
+        "n.json": json.dumps(nx.node_link_data(made, edges="edges")).encode(),
+        "n.mtx": b"%%MatrixMarket matrix coordinate pattern general\n5 5 80\n" + b"1 2\n" * 80,
+    }.items():
+        refused(tmp_path, name, content[: min(cut, len(content) - 2)], ".")

@@ -46,9 +46,10 @@ def test_what_has_no_text_is_refused(value: object) -> None:
 
 
 def test_ids_whose_digits_are_lost_are_refused() -> None:
-    """Above 2**53 a float may stand for its neighbour; a whole number or a text does not."""
+    """From 2**53 on a float may stand for its neighbour; a whole number or a text does not."""
     assert id_text(EXACT_MAX + 2) == id_text(str(EXACT_MAX + 2)) == str(EXACT_MAX + 2)
-    for lost in (float(EXACT_MAX + 2), f"{EXACT_MAX + 2}.0"):
+    assert id_text(float(EXACT_MAX - 1)) == str(EXACT_MAX - 1)
+    for lost in (float(EXACT_MAX + 2), f"{EXACT_MAX + 2}.0", float(EXACT_MAX + 1)):
         with pytest.raises(InvalidGraph, match="2\\*\\*53"):
             id_text(lost)
     assert value_text(float(EXACT_MAX + 2)) == "9007199254740994.0"

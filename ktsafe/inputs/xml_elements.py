@@ -1,0 +1,126 @@
+"""Elements of XML one after the other, each with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+from xml.parsers import expat
+
+from ktsafe.errors import InvalidGraph
+
+_CHUNK_BYTES: Final = 1 << 16
+
+
+class Element:
+    """An element of XML.
+
+    Attributes
+    ----------
+    name:
+        Its name, without the name space if that is the root's; otherwise both, a blank between.
+    parent:
+        The name of the element that it stands in; empty for the root.
+    attributes:
+        Those without a name space.
+    line:
+        Where it begins.
+    text, children:
+        What stands in it, if it was asked for as a whole.
+    """
+
+    __slots__ = ("attributes", "children", "line", "name", "parent", "text")
+
+    def __init__(self, name: str, parent: str, attributes: dict[str, str], line: int) -> None:
+        self.name = name
+        self.parent = parent
+        self.attributes = attributes
+        self.line = line
+        self.text = ""
+        self.children: list[Element] = []
+
+    def get(self, name: str) -> str | None:
+        """Return an attribute."""
+        return self.attributes.get(name)
+
+    def named(self, name: str) -> Iterator[Element]:
+        """Yield the children of a name."""
+        return (child for child in self.children if child.name == name)
+
+
+def elements(path: Path, file: BinaryIO, whole: Collection[str]) -> Iterator[Element]:
+    """Yield elements as they begin, and those named in `whole` as they end, with all in them.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file is no well-formed XML, or declares entities.
+    """
+    handler = _Handler(path, whole)
+    try:
+        while chunk := file.read(_CHUNK_BYTES):
+            handler.parser.Parse(chunk, False)
+            yield from handler.taken()
+        handler.parser.Parse(b"", True)
+        yield from handler.taken()
+    except expat.ExpatError as error:
+        msg = f"{path}, line {error.lineno}: no well-formed XML ({expat.ErrorString(error.code)})."
+        raise InvalidGraph(msg, hint="Write or copy the file again.") from error
+
+
+class _Handler:
+    """What the parser calls."""
+
+    def __init__(self, path: Path, whole: Collection[str]) -> None:
+        self.path = path
+        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.characters
+        parser.EntityDeclHandler = parser.SkippedEntityHandler = self.refuse_entity
+        self._whole = whole
+        self._prefix = ""
+        self._open: list[Element] = []
+        self._inside = 0
+        """How many elements that are asked for as a whole are open."""
+        self._ready: list[Element] = []
+
+    def taken(self) -> list[Element]:
+        """Return what is ready, once."""
+        ready, self._ready = self._ready, []
+        return ready
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Open an element."""
+        if not self._open:
+            self._prefix = name.rpartition(" ")[0] + " " * (" " in name)
+        local = name.removeprefix(self._prefix)
+        parent = self._open[-1].name if self._open else ""
+        element = Element(local, parent, attributes, self.parser.CurrentLineNumber)
+        if self._inside:
+            self._open[-1].children.append(element)
+            self._inside += 1
+        elif local in self._whole:
+            self._inside = 1
+        else:
+            self._ready.append(element)
+        self._open.append(element)
+
+    def end(self, _name: str) -> None:
+        """Close an element."""
+        element = self._open.pop()
+        if self._inside:
+            self._inside -= 1
+            if not self._inside:
+                self._ready.append(element)
+
+    def characters(self, text: str) -> None:
+        """Take a text in."""
+        if self._inside:
+            self._open[-1].text += text
+
+    def refuse_entity(self, *_: object) -> None:
+        """Refuse what stands for other text."""
+        msg = f"{self.path}, line {self.parser.CurrentLineNumber}: an entity of its own."
+        raise InvalidGraph(msg, hint="Write the text itself in its place.")
