@@ -35,10 +35,10 @@ def read_gexf(path: Path, file: BinaryIO) -> Network:
         If there is anything in it that has no place in a network, or is not declared; or if
         somebody or something ends.
     """
-    return _Reader(path).read(file)
+    return _GexfReader(path).read(file)
 
 
-class _Reader:
+class _GexfReader:
     """A file that is being read; attributes may stand behind what uses them."""
 
     def __init__(self, path: Path) -> None:

@@ -29,10 +29,10 @@ def read_graphml(path: Path, file: BinaryIO) -> Network:
     InvalidGraph
         If there is anything in it that has no place in a network, or is not declared.
     """
-    return _Reader(path).read(file)
+    return _GraphmlReader(path).read(file)
 
 
-class _Reader:
+class _GraphmlReader:
     """A file that is being read; keys may stand behind what uses them."""
 
     def __init__(self, path: Path) -> None:

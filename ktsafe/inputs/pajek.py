@@ -42,7 +42,7 @@ def read_pajek(path: Path, file: BinaryIO) -> Network:
     InvalidGraph
         If there is anything in it that has no place in a network, such as a second one.
     """
-    reader = _Reader(path)
+    reader = _PajekReader(path)
     section: list[Line] = []
     line, header = 0, ""
     for number, text in _lines(file.read().decode("utf-8-sig")):
@@ -64,7 +64,7 @@ def _lines(text: str) -> Iterator[Line]:
             yield number, bare
 
 
-class _Reader:
+class _PajekReader:
     """A file that is being read."""
 
     def __init__(self, path: Path) -> None:

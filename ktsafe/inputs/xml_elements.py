@@ -56,7 +56,7 @@ def elements(path: Path, file: BinaryIO, whole: Collection[str]) -> Iterator[Ele
     InvalidGraph
         If the file is no well-formed XML, or declares entities.
     """
-    handler = _Handler(path, whole)
+    handler = _XmlHandler(path, whole)
     try:
         while chunk := file.read(_CHUNK_BYTES):
             handler.parser.Parse(chunk, False)
@@ -68,7 +68,7 @@ def elements(path: Path, file: BinaryIO, whole: Collection[str]) -> Iterator[Ele
         raise InvalidGraph(msg, hint="Write or copy the file again.") from error
 
 
-class _Handler:
+class _XmlHandler:
     """What the parser calls."""
 
     def __init__(self, path: Path, whole: Collection[str]) -> None:
