@@ -41,8 +41,8 @@ class Observer:
     def state(self, counts: Mapping[str, int], size_bytes: int) -> None:
         """Sizes of the true graph and of its store."""
 
-    def slot_skipped(self, count: int = 1) -> None:
-        """Release slots fell due while one was in flight, or were crossed in one jump."""
+    def slot_skipped(self, count: int) -> None:
+        """Release slots were crossed in one jump of event time."""
 
     def release_begun(self) -> None:
         """A release was cut, and is being built."""

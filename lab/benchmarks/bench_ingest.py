@@ -47,6 +47,7 @@ from kafka.consumer.fetcher import Fetcher  # isort: skip
 
 PARTITIONS = 3
 AT_ONCE = IngestSettings().batch_records_max
+BEYOND_ALL_US = 2**62
 SCHEMA = {
     "quasi_identifiers": ["gender", "age", "region"],
     "sensitive": "health",
@@ -254,7 +255,7 @@ def _ingest(settings: config.Settings, count: int, stages: Stages) -> tuple[floa
     seen = 0
     started = time.perf_counter()
     while seen < count:
-        seen += ingest.round(lambda _partition, _time_us: True)
+        seen += ingest.round(lambda _partition, _time_us: True, BEYOND_ALL_US)
         if ingest.checkpoint_due():
             ingest.checkpoint()
     ingest.checkpoint()

@@ -82,7 +82,6 @@ class ReleaseTable(Section, frozen=True):
     """`[release]`: when releases are due, what they aim at, with how much effort."""
 
     every: str
-    clock: Literal["event", "wall"] = "event"
     idle_s: Seconds = 60.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
     aim: Aim = "balanced"

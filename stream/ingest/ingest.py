@@ -46,12 +46,8 @@ Admits = Callable[[tuple[str, int], int], bool]
 StopAt = Callable[[tuple[str, int]], int]
 """The offset of a partition at which it is stopped, whatever the time of its events."""
 
-NO_LIMIT_US: Final = 2**62
-"""A limit beyond every event: no slot is being collected for."""
 BEFORE_ALL_US: Final = -(2**62)
 """A limit before every event: no slot is known yet."""
-STEP_US: Final = 3_600_000_000
-"""Without slots, a partition's time goes on by so much at most before it is confirmed again."""
 
 
 class _Fate(enum.Enum):
@@ -173,7 +169,7 @@ class Ingest:
     def round(
         self,
         admits: Admits,
-        limit_us: int = NO_LIMIT_US,
+        limit_us: int,
         stop_at: StopAt | None = None,
         *,
         waits: bool = True,
@@ -185,7 +181,7 @@ class Ingest:
         admits:
             Asked for events beyond the limit that are believed.
         limit_us:
-            The slot being collected for, if there is one.
+            The slot being collected for.
         waits:
             Whether to wait for records where there are none.
         """
@@ -379,12 +375,8 @@ class Ingest:
 
         That is the slot being collected for. A partition that is far behind the others would come
         to it in one step, and have the rest of its events late: so lateness is a bound as well.
-        Steps are counted from the epoch: where they were counted from the last event, one wrong
-        date within a step would lead to the next.
         """
         clock = self._clocks_us.get(partition)
-        if limit.limit_us == NO_LIMIT_US:
-            return BEFORE_ALL_US if clock is None else -(-clock // STEP_US) * STEP_US
         if clock is None:
             return limit.limit_us
         return min(limit.limit_us, clock + self._lateness_us)
@@ -406,9 +398,8 @@ class Ingest:
             if verdict is Belief.OPEN and not (is_held and limit.at_rest):
                 return _Fate.WAIT
             if verdict is not Belief.BELIEVED or is_held:
-                known_us = bound_us if limit.limit_us == NO_LIMIT_US else limit.limit_us
                 # If it were right, what follows would be late: the owner says that nothing is.
-                is_far = time_us > known_us + self._lateness_us
+                is_far = time_us > limit.limit_us + self._lateness_us
                 return _Fate.SET_ASIDE if is_far else _Fate.APPLY_EARLY
             if not limit.admits(partition, believed_us):
                 return _Fate.STOP

@@ -49,14 +49,11 @@ class Circumstances:
 
     Attributes
     ----------
-    release_interval_s:
-        How often a release is due by the wall clock; None where slots follow event time.
     healthy_within_s:
         The main loop is stuck when it has been silent for longer.
     """
 
     params: PrivacyParams
-    release_interval_s: float | None = None
     healthy_within_s: float = 60.0
 
 
@@ -127,10 +124,6 @@ def diagnose(
         says = "An attack on the last release exceeds its bound."
         found.append(("KtsafeAttackAbovePromise", says))
     found.extend(_feed_problems(trend))
-    interval_s, release_age_s = setting.release_interval_s, now_s - latest.published_s
-    if interval_s is not None and release_age_s > 2 * interval_s:
-        says = f"No release for {release_age_s:.0f} s, twice the interval."
-        found.append(("KtsafeReleaseOverdue", says))
     return [ProblemReport(name, says, *REMEDIES[name]) for name, says in found]
 
 

@@ -36,9 +36,6 @@ class PrometheusMetrics(Observer):
 
     Parameters
     ----------
-    release_interval_s:
-        How often a release is expected by the wall clock; None where slots follow event time, so
-        that no release is ever overdue by the wall clock.
     params:
         The parameters promised, to compare with; by default the default ones.
     secrets:
@@ -52,7 +49,6 @@ class PrometheusMetrics(Observer):
     def __init__(
         self,
         *,
-        release_interval_s: float | None = None,
         params: PrivacyParams | None = None,
         secrets: bool = False,
         wall_s: Callable[[], float] = time.time,
@@ -75,7 +71,7 @@ class PrometheusMetrics(Observer):
         }
         for notice in set(NOTICES) - vars(PrometheusMetrics).keys():
             setattr(self, notice, partial(self._tell, notice))
-        self._tell("settings", params or PrivacyParams(), release_interval_s)
+        self._tell("settings", params or PrivacyParams())
         self._tell("alive")
         age = self._made["ktsafe_release_age_seconds"]
         age.labels("nominal").set_function(lambda: self._wall_s() - self._nominal_s)

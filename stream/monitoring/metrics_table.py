@@ -205,8 +205,8 @@ RELEASES: Final = (
     Metric(
         "ktsafe_release_slots_skipped_total",
         "slot_skipped",
-        "Release slots skipped: one was in flight, or several were crossed in one jump.",
-        samples=lambda count=1: {(): count},
+        "Release slots skipped: several were crossed in one jump of event time.",
+        samples=lambda count: {(): count},
     ),
     Metric(
         "ktsafe_release_phase_duration_seconds",
@@ -250,12 +250,6 @@ RELEASES: Final = (
         "Age of the last release since its slot (nominal) and since its confirmation "
         "(published); counted from the start of the process before its first release.",
         {"since": ("nominal", "published")},
-    ),
-    Metric(
-        "ktsafe_release_interval_seconds",
-        "settings",
-        "How often a release is expected by the wall clock; NaN where slots follow event time.",
-        samples=lambda _params, interval_s: {(): interval_s},
     ),
     Metric(
         "ktsafe_release_workers",
@@ -363,13 +357,13 @@ PROCESS: Final = (
         "ktsafe_privacy_candidates_required",
         "settings",
         "Fewest candidates (k) that every published vertex must have.",
-        samples=lambda params, _interval_s: {(): params.k},
+        samples=lambda params: {(): params.k},
     ),
     Metric(
         "ktsafe_privacy_sensitive_allowed_ratio",
         "settings",
         "Greatest share (alpha) of candidates that may be sensitive.",
-        samples=lambda params, _interval_s: {(): float(params.alpha)},
+        samples=lambda params: {(): float(params.alpha)},
     ),
 )
 

@@ -22,7 +22,6 @@ def status_board(settings: Settings, counts: Counts) -> StatusBoard:
     """Return the board of a service, not told anything yet."""
     setting = Circumstances(
         params=settings.params,
-        release_interval_s=wall_interval_s(settings),
         healthy_within_s=settings.config.metrics.healthy_within_s,
     )
     return StatusBoard(setting, counts)
@@ -43,9 +42,7 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
     figures = shows_figures(table)
     if token is None and not is_loopback(table.host):
         log.warning("metrics are served beyond this machine without a token")
-    metrics = PrometheusMetrics(
-        release_interval_s=wall_interval_s(settings), params=settings.params, secrets=figures
-    )
+    metrics = PrometheusMetrics(params=settings.params, secrets=figures)
     gate = Gate(token, table.host)
     answers = Endpoints(
         metrics, board, gate, secrets=figures, healthy_within_s=table.healthy_within_s
@@ -81,11 +78,3 @@ def access_token(settings: Settings) -> str | None:
         hint = f"A token has at least {TOKEN_CHARS_MIN} ASCII characters: openssl rand -hex 32"
         raise Misconfigured("serve metrics", subject, hint)
     return token
-
-
-def wall_interval_s(settings: Settings) -> float | None:
-    """Return how often a release is due by the wall clock; None where event time decides."""
-    if settings.config.release.clock != "wall":
-        return None
-    after = settings.slots.at_or_after(1)
-    return (settings.slots.at_or_after(after + 1) - after) / 1e6

@@ -26,12 +26,6 @@ REMEDIES: Final = {
         "`/readyz`, log",
         "it names what the start waits for; a large store takes its time",
     ),
-    "KtsafeReleaseOverdue": Remedy(
-        "`ktsafe_releases_withheld_total`, `ktsafe_release_slots_skipped_total`, "
-        '`ktsafe_retries_total{op="publish"}`',
-        "the one that rises is the cause; if none does, the network did not change, or the wall "
-        "clock jumped, which the log says",
-    ),
     "KtsafeReleaseWithheld": Remedy(
         "its label `reason`",
         "*absent*: nobody has what [attributes] names; correct it, or list it in `expect_absent`; "
@@ -91,8 +85,8 @@ REMEDIES: Final = {
         "`ktsafe_graph_elements`, space", "more space, or a look at what the feed sends"
     ),
     "KtsafeSlotsSkipped": Remedy(
-        "duration of releases",
-        "a longer `[release] every` or less `effort`; after a gap in the feed nothing",
+        "whether the producers of the feed stood still",
+        "a longer `[release] every` if events are always that rare; else nothing",
     ),
     "KtsafeCostRising": Remedy(
         "dashboard *cost and drift*: which part of the cost grew",

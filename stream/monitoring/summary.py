@@ -95,7 +95,7 @@ class Summary(Observer):
         """Keep the sizes of the true graph, for the private display."""
         self.counts.vertices, self.counts.edges = counts["vertices"], counts["edges"]
 
-    def slot_skipped(self, count: int = 1) -> None:
+    def slot_skipped(self, count: int) -> None:
         """Count slots without a release."""
         self.counts.slots_skipped += count
 

@@ -3,8 +3,6 @@
 By event time the cut of partition p for slot T is its first offset whose event time lies beyond T.
 The partition waits there. When every partition has arrived, or has nothing more to give, the graph
 is exactly what the slot should show, whatever the speeds of the partitions.
-
-By the wall clock no partition waits: the cut is wherever they are when the time has come.
 """
 
 from __future__ import annotations
@@ -13,12 +11,8 @@ import dataclasses
 from collections.abc import Collection
 from typing import Protocol
 
-from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US, StopAt
-from ktsafe.stream.process.logs import get_logger
-from ktsafe.stream.release.wall_clock import WallClock
+from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, StopAt
 from ktsafe.stream.slots import Slots
-
-log = get_logger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,7 +34,7 @@ class Cut:
 class ReleaseCut(Protocol):
     """Says when the next slot is due.
 
-    `EventTimeCut`, `WallClockCut` and `ktsafe.stream.release.known_releases.KnownCut` are those.
+    `EventTimeCut` and `ktsafe.stream.release.known_releases.KnownCut` are those.
     """
 
     @property
@@ -140,89 +134,6 @@ class EventTimeCut:
             return None
         last = self._slots.before(head)
         return Cut(last, collapsed=self._slots.distance(slot, last))
-
-
-class WallClockCut:
-    """Watches the wall clock against the next slot. Implements `ReleaseCut`.
-
-    Parameters
-    ----------
-    slots:
-        The series of slots.
-    clock:
-        The wall clock, as far as it can be believed.
-    last_slot_us:
-        The slot of the last cut, if there was one. Slots that passed since are not made up for.
-    """
-
-    def __init__(self, slots: Slots, clock: WallClock, *, last_slot_us: int | None) -> None:
-        self._slots = slots
-        self._clock = clock
-        self._last_slot_us = last_slot_us
-        self._now_us = clock.start_us
-        self._slot_us = self._next_slot()
-        self._told_slot_us: int | None = None
-
-    @property
-    def slot_us(self) -> int:
-        """The slot whose time is awaited."""
-        return self._slot_us
-
-    @property
-    def arrived(self) -> Collection[tuple[str, int]]:
-        """None: no partition waits."""
-        return ()
-
-    @property
-    def limit_us(self) -> int:
-        """None: every event belongs to the current slot."""
-        return NO_LIMIT_US
-
-    @property
-    def stop_at(self) -> None:
-        """None: no partition is stopped."""
-
-    def admits(self, partition: tuple[str, int], time_us: int) -> bool:
-        """Every event belongs to the current slot."""
-        del partition, time_us
-        return True
-
-    def due(
-        self, partitions: Collection[tuple[str, int]], finished: Collection[tuple[str, int]]
-    ) -> bool:
-        """Whether the slot's time has come, by a clock that can be believed."""
-        del partitions, finished
-        interval_us = self._slots.at_or_after(self._slot_us + 1) - self._slot_us
-        now_us = self._clock.now_us(interval_us)
-        if now_us is None:
-            return False
-        self._now_us = now_us
-        if now_us < self._slot_us - interval_us:
-            self._look_back(interval_us)
-        return now_us >= self._slot_us
-
-    def take(self) -> Cut:
-        """Return the last slot whose time has come, or else the next one, and move on."""
-        last = max(self._slot_us, self._slots.before(self._now_us + 1))
-        cut = Cut(last, collapsed=self._slots.distance(self._slot_us, last))
-        self._last_slot_us = last
-        self._slot_us = self._slots.at_or_after(last + 1)
-        return cut
-
-    def _next_slot(self) -> int:
-        """Return the first slot that is neither past nor taken."""
-        now_us, last = self._now_us, self._last_slot_us
-        return self._slots.at_or_after(now_us if last is None else max(now_us, last + 1))
-
-    def _look_back(self, interval_us: int) -> None:
-        """The clock was set back: take its slots, or say that the last release is ahead of it."""
-        self._slot_us = slot = self._next_slot()
-        if self._now_us < slot - interval_us and slot != self._told_slot_us:
-            self._told_slot_us = slot
-            log.error(
-                "the last release is dated ahead of the wall clock: no release until it is reached",
-                seconds=(slot - self._now_us) / 1e6,
-            )
 
 
 def resume_slot(

@@ -109,23 +109,22 @@ class KnownCut:
     ----------
     reached:
         The next offset of every partition so far.
-    limit_us:
-        The greatest event time that belonged to the slot.
     """
 
     def __init__(
-        self,
-        cut: PublishedCut,
-        reached: Callable[[], Mapping[tuple[str, int], int]],
-        limit_us: int,
+        self, cut: PublishedCut, reached: Callable[[], Mapping[tuple[str, int], int]]
     ) -> None:
         self._cut = cut
         self._reached = reached
-        self.limit_us = limit_us
 
     @property
     def slot_us(self) -> int:
         """The slot of the release."""
+        return self._cut.slot_us
+
+    @property
+    def limit_us(self) -> int:
+        """The greatest event time that belonged to the slot."""
         return self._cut.slot_us
 
     @property

@@ -40,7 +40,7 @@ from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.sequence_inputs import FREE
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.control import Control
-from ktsafe.stream.service.loop import Clock, LoopSettings
+from ktsafe.stream.service.loop import LoopSettings
 from ktsafe.stream.service.notify import Notifier
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
 from ktsafe.stream.workers.pool import Workers
@@ -234,7 +234,6 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
     table = settings.config.release
     return LoopSettings(
         slots=settings.slots,
-        clock=Clock(table.clock),
         idle_s=table.idle_s,
         drain=drain,
         gives_whole_moments=settings.config.source.gives_whole_moments,

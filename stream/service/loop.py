@@ -8,7 +8,6 @@ collect for slot T ──▶ every partition at its cut ──▶ checkpoint wit
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -18,15 +17,14 @@ from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import CLOCK_US_MIN, Clocks
-from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US, Ingest
+from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, Ingest
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
-from ktsafe.stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
+from ktsafe.stream.release.cut import Cut, EventTimeCut, ReleaseCut, resume_slot
 from ktsafe.stream.release.encrypted_cut import PublishedCut
 from ktsafe.stream.release.known_releases import KnownCut
 from ktsafe.stream.release.publish import Publisher
-from ktsafe.stream.release.wall_clock import LAG_US, WallClock
 from ktsafe.stream.service.housekeeping import Housekeeping, HousekeepingSettings
 from ktsafe.stream.slots import Slots
 
@@ -34,15 +32,8 @@ log = get_logger(__name__)
 
 PRODUCERS_AHEAD_US: Final = 300 * 1_000_000
 """How far the clock of a producer may be ahead of this machine's."""
-
-
-class Clock(enum.StrEnum):
-    """Whose time decides when a slot is due."""
-
-    EVENT = "event"
-    WALL = "wall"
-
-
+LAG_US: Final = 600 * 1_000_000
+"""How far the events of a feed may be behind this machine's clock, and still be of now."""
 RELEASE_LOOK_S: Final = (0.01, 0.1)
 """Shortest and longest pause between looks at the release in flight, while the feed waits for it.
 
@@ -65,7 +56,6 @@ class LoopSettings(HousekeepingSettings):
     """
 
     slots: Slots
-    clock: Clock = Clock.EVENT
     idle_s: float = 60.0
     drain: bool = False
     gives_whole_moments: bool = False
@@ -79,7 +69,7 @@ class Loop:
     Attributes
     ----------
     clocks:
-        The wall clock decides slots in wall-clock mode only.
+        This machine's time decides what events that nothing follows may be believed.
     stopping:
         Asked every round; True ends the loop cleanly.
     """
@@ -207,37 +197,25 @@ class Loop:
     def _resumed_cut(self) -> ReleaseCut:
         """Return what watches the slots, from the one after the last cut on."""
         if self._known:
-            cut, is_wall = self._known[0], self.settings.clock is Clock.WALL
-            limit_us = NO_LIMIT_US if is_wall else cut.slot_us
-            return KnownCut(cut, lambda: self.ingest.offsets, limit_us)
+            return KnownCut(self._known[0], lambda: self.ingest.offsets)
         slots, known = self.settings.slots, self._known_cut()
         last_slot_us = known.slot_us if known else None
         clocks = [position.time_us_max for position in self.store.positions().values()]
-        if self.settings.clock is Clock.WALL:
-            times = [time_us for time_us in (last_slot_us, *clocks) if time_us is not None]
-            clock = WallClock(
-                self.clocks.wall_us,
-                self.clocks.monotonic,
-                known_us=max(times, default=None),
-                feed_us=self.ingest.newest_us,
-            )
-            return WallClockCut(slots, clock, last_slot_us=last_slot_us)
         return EventTimeCut(slots, resume_slot(slots, last_slot_us=last_slot_us, clocks=clocks))
 
     def _release_if_due(self) -> None:
-        is_whole = self._is_whole()
-        if not (is_whole or self._release_cut.due(self.source.partitions(), self._finished())):
-            return
-        if self.publisher.busy and (is_whole or self._release_cut.arrived):
-            return  # The partitions wait at their cut: backpressure, nothing is lost.
-        self._take_cut()
+        is_due = self._is_whole() or self._release_cut.due(
+            self.source.partitions(), self._finished()
+        )
+        # While a release is in flight partitions wait at their cut: backpressure, nothing is lost.
+        if is_due and not self.publisher.busy:
+            self._take_cut()
 
     def _is_whole(self) -> bool:
         """Whether all of the slot being collected for was read, though nothing follows it yet."""
-        if not self.settings.gives_whole_moments or self.settings.clock is Clock.WALL:
-            return False
         return (
-            not (self._known or self._release_cut.arrived or self.ingest.undecided)
+            self.settings.gives_whole_moments
+            and not (self._known or self._release_cut.arrived or self.ingest.undecided)
             and self.ingest.newest_us() == self._release_cut.slot_us is not None
             and self.ingest.ended() == set(self.source.partitions())
         )
@@ -340,20 +318,17 @@ class Loop:
         return True
 
     def _cut(self, cut: Cut) -> None:
-        """Take a release cut here and start building, unless nothing changed or one is in flight.
+        """Take a release cut here and start building, unless nothing changed.
 
         The state is consistent with every partition at its cut, because all of them are stopped
-        there (event time) or wherever they happen to be is the cut (wall clock).
+        there. No release is in flight.
         """
         if cut.collapsed:
             self.observer.slot_skipped(cut.collapsed)
         offsets = self._ingest_offsets()
         if offsets == self._last_cut:
             return
-        if self.publisher.busy:
-            self.observer.slot_skipped()
-            log.warning("slot skipped: a release is still in flight")
-            return
+        assert not self.publisher.busy
         pending = PendingCut(cut.slot_us, offsets)
         if not self._checkpoint(pending):
             return  # Stopping; the slot is met again after the next start.

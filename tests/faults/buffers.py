@@ -59,7 +59,7 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "releases in flight",
             "one: a copy of the graph's arrays, and its anonymization",
-            "a further slot waits (event time) or is skipped and counted (wall clock)",
+            "a further slot waits",
         ),
         (
             "what a release left in memory, closed Kafka clients included",

@@ -28,7 +28,7 @@ from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.service.housekeeping import Housekeeping
-from ktsafe.stream.service.loop import Clock, Loop, LoopSettings
+from ktsafe.stream.service.loop import Loop, LoopSettings
 from ktsafe.stream.slots import FixedSlots
 from tests import feeds
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
@@ -62,7 +62,6 @@ class Plan:
 
     arrivals: list[Arrival]
     partitions: int
-    clock: Clock
     wall_ahead: list[tuple[float, float]]
     kills: list[float]
     stuck: int | None
@@ -116,11 +115,10 @@ def plan_of(seed: int) -> Plan:
         ]
     )
     kills = [BEGIN_S + rng.uniform(0, HOURS * INTERVAL_S) for _ in range(rng.choice([0, 1, 4]))]
-    clock = Clock.WALL if rng.random() < 0.3 else Clock.EVENT
     steps = list(zip(moments, ahead, strict=True))
     if steps[0][1]:
         kills.append(steps[0][0] + 1.0)
-    return Plan(arrivals, partitions, clock, steps, sorted(kills), stuck)
+    return Plan(arrivals, partitions, steps, sorted(kills), stuck)
 
 
 def _event(rng: random.Random, number: int, time_s: float) -> feeds.Event:
@@ -218,9 +216,7 @@ class Run:
         positions = {p: at.next_offset for p, at in self.store.positions().items()}
         source.open({source.partitions()[p[1]]: n for p, n in positions.items()}, {})
         clocks = Clocks(self.wall_us, lambda: self.now_s, lambda _: None)
-        settings = LoopSettings(
-            slots=FixedSlots(INTERVAL_S * 1_000_000), clock=self.plan.clock, idle_s=IDLE_S
-        )
+        settings = LoopSettings(slots=FixedSlots(INTERVAL_S * 1_000_000), idle_s=IDLE_S)
         observer = Observer()
         ingest = Ingest(
             source,
@@ -296,8 +292,6 @@ class Run:
         Counted where the machine's clock has been right for four intervals: where it is wrong, and
         a partition has few events, only further events can confirm one.
         """
-        if self.plan.clock is Clock.WALL:
-            return 0.0
         latest = 0.0
         for hour in range(1, HOURS - 1):
             slot_s = math.ceil(BEGIN_S / INTERVAL_S) * INTERVAL_S + hour * INTERVAL_S

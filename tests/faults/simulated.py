@@ -18,13 +18,12 @@ from unittest import mock
 from ktsafe.state.errors import StateUnusable
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.maintenance import erasure
-from ktsafe.stream.service.loop import Clock
 from ktsafe.stream.slots import FixedSlots
 from tests.bad_input import BAD
 from tests.faults import errors
 from tests.faults.trials import Fault, Trial, heard, said
 from tests.memory_connectors import unavailable
-from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
+from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store
 from tests.stream.service.simulation_feed import (
     FIRST,
     SECOND,
@@ -73,75 +72,6 @@ def errors_at_any_step(kind: str) -> Callable[[Path, int], Trial]:
         return Trial(ended)
 
     return run
-
-
-def clock_steps_back(folder: Path, seed: int) -> Trial:
-    """Let the wall clock jump back and forth; slots still ascend, and none comes twice."""
-    dice = random.Random(seed)
-    world = world_of(folder)
-    world.now_s = 100_000.5
-    for _ in range(3):
-        rounds = iter(range(30))
-
-        def stopping(rounds: Any = rounds) -> bool:
-            world.now_s += 1.0
-            if dice.random() < 0.2:
-                world.wall_ahead_s = dice.uniform(-3_600, 60)
-            return next(rounds, None) is None
-
-        world.run(
-            loop={"drain": False, "clock": Clock.WALL},
-            ingest={"batch_records_max": 2},
-            stopping=stopping,
-        )
-    slots = [time_ms for time_ms, _ in world.releases.releases.values()]
-    assert slots == sorted(set(slots))
-    assert world.graph() == known()
-    # The clock is right again, and the feed goes on: so do the releases.
-    world.wall_ahead_s, before = 0.0, len(slots)
-    world.now_s += 7_200
-    # An event of that time: an old one would not confirm a clock two hours on.
-    world.extend(0, [event("vertex.upsert", world.now_s, "fay", gender="f")])
-    rounds = iter(range(60))
-
-    def later() -> bool:
-        world.now_s += 1.0
-        return next(rounds, None) is None
-
-    world.run(loop={"drain": False, "clock": Clock.WALL}, stopping=later)
-    assert len(world.releases.releases) == before + 1
-    return Trial("`ktsafe_release_slots_skipped_total` where slots were skipped")
-
-
-def clock_a_day_back(folder: Path, seed: int) -> Trial:
-    """Set the wall clock a day back between two releases, and right again later."""
-    dice = random.Random(seed)
-    world = world_of(folder)
-    world.now_s = 200_000.5
-
-    def rounds(count: int) -> None:
-        left = iter(range(count))
-
-        def stopping() -> bool:
-            world.now_s += 1.0
-            return next(left, None) is None
-
-        loop = {"drain": False, "clock": Clock.WALL}
-        world.run(loop=loop, ingest={"batch_records_max": 2}, stopping=stopping)
-
-    rounds(dice.randrange(20, 40))
-    before = dict(world.releases.releases)
-    assert before
-    world.wall_ahead_s = -86_400.0
-    world.extend(0, [event("vertex.upsert", 43, "fay", gender="f")])
-    rounds(dice.randrange(20, 40))
-    assert world.releases.releases == before, "a release of a time that was"
-    world.wall_ahead_s = 0.0
-    rounds(30)
-    assert len(world.releases.releases) == len(before) + 1
-    slots = [time_ms for time_ms, _ in world.releases.releases.values()]
-    assert slots == sorted(set(slots))
-    return Trial('log "the last release is dated ahead of the wall clock"')
 
 
 def poison_record(folder: Path, seed: int) -> Trial:
@@ -271,8 +201,6 @@ FAULTS = (
     Fault("a call is refused", "simulation", NEXT_START, 20, errors_at_any_step("refused")),
     Fault("a call meets a full disk", "simulation", NEXT_START, 20, errors_at_any_step("no space")),
     Fault("a call meets a defect", "simulation", NEXT_START, 20, errors_at_any_step("defect")),
-    Fault("wall clock steps back and forth", "simulation", BY_ITSELF, 5, clock_steps_back),
-    Fault("wall clock a day back", "simulation", BY_ITSELF, 5, clock_a_day_back),
     Fault("poison records", "simulation", BY_ITSELF, 10, poison_record),
     Fault("slow disk", "simulation", BY_ITSELF, 5, slow_disk),
     Fault(

@@ -30,7 +30,6 @@ from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.snapshotter import Snapshotter
 from ktsafe.stream.service import service
-from ktsafe.stream.service.loop import Clock
 from tests.histories import feed
 from tests.histories.one_state import Lock
 from tests.histories.process import Process
@@ -66,7 +65,7 @@ class History(Observer):
         self.rate = dice.choice((0.0, 0.003, 0.01, 0.03, 0.08))
         self.late_rate = dice.choice((0.0, 0.05, 0.3))
         self.is_quiet = False
-        self.clock = Clock.WALL if dice.random() < 0.15 else Clock.EVENT
+        dice.random()  # Not used any more: what a seed finds stays the same.
         self.refused = -1 if self.real else dice.choice((-1, -1, 3, 7))
         theme = dice.choice(("plain", "restore", "rebase", "sink", "two", "one state"))
         self.theme = theme
@@ -78,7 +77,7 @@ class History(Observer):
         )
         n_slots = dice.randint(4, 8) if self.real else dice.choice((8, 20, 40))
         jitter_s = dice.choice((0.0, 0.0, 4.0, 25.0))
-        self.is_in_order = not jitter_s and self.clock is Clock.EVENT
+        self.is_in_order = not jitter_s
         size = {"n_people": (12, 20), "busy": 4} if real else {}
         self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
         self.sent = [0] * len(self.partitions)
@@ -90,8 +89,6 @@ class History(Observer):
             if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
         }
         self.world = World(folder / "first", [[] for _ in self.partitions], sequence=SEQUENCE)
-        if self.clock is Clock.WALL:
-            self.world.now_s = 1_000_000.5
         disk = MemoryDisk(random.Random(f"disk {seed}").randbytes(SECRET_BYTES))
         self.lock = Lock()
         self.processes = [Process(self, self.world, disk)]
@@ -124,7 +121,7 @@ class History(Observer):
         """Note that the last cut gave a release."""
         self.last_withheld = False
 
-    def slot_skipped(self, count: int = 1) -> None:
+    def slot_skipped(self, count: int) -> None:
         """Count slots without a release."""
         self.counts["skipped"] += count
 
@@ -390,11 +387,9 @@ class History(Observer):
         self.is_quiet = True
         while self.in_flight:
             self.in_flight.pop(0)()
-        self.world.wall_ahead_s = 0.0
         order = list(self.processes)
         self.dice.shuffle(order)
         for process in order:
-            process.world.wall_ahead_s = 0.0
             code = process.live(is_last=True)
             self._noted(code)
             if code is None:  # by `crash_at`

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused, exit_code
-from ktsafe.stream.service.loop import Clock
 from ktsafe.stream.service.operations import Operations
 from tests.histories import feed
 from tests.histories.one_state import Apart, LockedStore, Task, open_when_free
@@ -119,12 +118,8 @@ class Process:
         rounds = ROUNDS_MAX if is_last else dice.choice((5, 20, 60, 200))
         left = iter(range(rounds))
         is_drain = is_last or dice.random() < 0.3
-        step_s = 0.0 if history.clock is Clock.EVENT else dice.choice((0.5, 2.0))
 
         def stopping() -> bool:
-            world.now_s += step_s
-            if history.clock is Clock.WALL and not is_last and dice.random() < 0.01:
-                world.wall_ahead_s = dice.choice((0.0, 0.0, -3600.0, -30.0, 40.0))
             is_over = next(left, None) is None
             if is_over and is_last:
                 history.wrong("the last life does not end")
@@ -137,7 +132,6 @@ class Process:
                 stopping=stopping,
                 loop={
                     "drain": is_drain,
-                    "clock": history.clock,
                     "idle_s": dice.choice((0.02, 0.2, 60.0)),
                     "erase_within_s": dice.choice((0.001, 3600.0)),
                     "prune_interval_s": 10.0,

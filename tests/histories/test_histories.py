@@ -16,7 +16,7 @@ FOUND_BY = {
     "digests at the sink not compared": 11,
     "a known release gets other bytes": 12,
     "mappings keep the deleted": 3,
-    "a withdrawn release is sent again": 4,
+    "a withdrawn release is sent again": 32,
     "a pending cut waits for a start": 311,
     "an unanswered release counts as sent": 160,
     "dead letters after their offset": 38,

@@ -57,7 +57,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("release.seed", -1, "release.seed"),
         ("release.evry", "1d", "evry"),
         ("release.every", "soon", "release.every must be a number with a unit"),
-        ("release.clock", "moon", "release.clock"),
+        ("release.effort", "lazy", "release.effort"),
         ("state", None, "state"),
         ("source.kind", "carrier-pigeon", "source"),
         ("source.kind", ["files"], "source"),

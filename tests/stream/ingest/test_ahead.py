@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import Schema
+from ktsafe.connectors.base import TopicPartition
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest import runs
 from ktsafe.stream.ingest.ahead import CONFIRMING, FOLLOWING_MAX, REFUTING, Belief, weigh
-from ktsafe.stream.ingest.ingest import NO_LIMIT_US, Ingest, IngestSettings
+from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
-from ktsafe.stream.release.cut import EventTimeCut
+from ktsafe.stream.release.cut import EventTimeCut, resume_slot
 from ktsafe.stream.slots import FixedSlots
 from tests import feeds
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
@@ -23,6 +24,7 @@ SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))
 P = ("feed", 0)
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
+HOURS = FixedSlots(HOUR_US)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,13 @@ def ingest_of(log, store, letters, at_once=5):
     )
 
 
+def started(log, store, letters, at_once):
+    """Return an ingest, and the cut of the hour that its partition has come to."""
+    clocks = [position.time_us_max for position in store.positions().values()]
+    cut = EventTimeCut(HOURS, resume_slot(HOURS, last_slot_us=None, clocks=clocks))
+    return ingest_of(log, store, letters, at_once), cut
+
+
 def taken_in(times, *, crash_every=0, at_once=5):
     """Return the store and letters after a partition of these times was read to its end.
 
@@ -86,15 +95,19 @@ def taken_in(times, *, crash_every=0, at_once=5):
         if time_us is not None:
             event = {"type": "vertex.upsert", "id": f"p{n}", "time": feeds.iso(time_us)}
         log.append(0, json.dumps(event).encode())
-    ingest, rounds = ingest_of(log, store, letters, at_once), 0
+    (ingest, cut), rounds = started(log, store, letters, at_once), 0
     while True:
         rounds += 1
-        taken = ingest.round(lambda *_: True)
+        taken = ingest.round(cut.admits, cut.limit_us)
         taken += ingest.decide(
-            ingest.ended(), lambda *_: True, NO_LIMIT_US, lambda _, outvoted: not outvoted
+            ingest.ended(), cut.admits, cut.limit_us, lambda _, outvoted: not outvoted
         )
+        if cut.due([P], ingest.ended()):
+            cut.take()
+            ingest._source.resume(TopicPartition(*P))
+            taken = 1
         if crash_every and rounds % crash_every == 0 and rounds < 10 * crash_every:
-            ingest = ingest_of(log, store, letters, at_once)
+            ingest, cut = started(log, store, letters, at_once)
             taken = 1
         if rounds % 2 == 0:
             ingest.checkpoint()

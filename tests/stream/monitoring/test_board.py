@@ -72,7 +72,7 @@ class Service:
 
 def test_a_service_at_work_has_no_problem() -> None:
     """An hour of steady work, a release confirmed in it: nothing is wrong."""
-    service = Service(release_interval_s=3600.0)
+    service = Service()
     service.minutes(60, lag=50_000, growth=-100)
     service.audited("r1")
     service.tell.release_published("r1", 0, 1, 2)
@@ -123,10 +123,6 @@ def found_out(service: Service) -> None:
     service.audited("r1", Secrets({}, {}, {}, {}, attacks={"one_hop": found}))
 
 
-def overdue(service: Service) -> None:
-    service.minutes(130)
-
-
 CASES: dict[str, Callable[[Service], None]] = {
     "KtsafeReleaseWithheld": lambda service: service.tell.release_withheld("infeasible"),
     "KtsafeCandidatesBelowK": too_few,
@@ -139,14 +135,13 @@ CASES: dict[str, Callable[[Service], None]] = {
     "KtsafeLagGrowing": lambda service: service.minutes(40, lag=20_000, growth=100),
     "KtsafeDeadLettersRising": dead,
     "KtsafeSlotsSkipped": skipped,
-    "KtsafeReleaseOverdue": overdue,
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_problem_is_found_alone(name: str) -> None:
     """Each of them is named with its remedy, and nothing else is."""
-    service = Service(release_interval_s=3600.0)
+    service = Service()
     CASES[name](service)
     (problem,) = service.board.report(secrets=True).problems
     assert (problem.name, problem.look, problem.do) == (name, *REMEDIES[name])

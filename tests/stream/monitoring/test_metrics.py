@@ -288,13 +288,6 @@ def test_registries_are_apart() -> None:
     assert value(other, "ktsafe_dead_letters_total", reason="late") == 0
 
 
-def test_release_interval_is_nan_unless_slots_follow_the_wall_clock() -> None:
-    """Where slots follow event time nothing can be overdue: comparing with NaN is never true."""
-    assert math.isnan(value(PrometheusMetrics(), "ktsafe_release_interval_seconds"))
-    expected = PrometheusMetrics(release_interval_s=3600)
-    assert value(expected, "ktsafe_release_interval_seconds") == 3600
-
-
 def test_names_follow_the_conventions() -> None:
     """Names are ktsafe_<noun>..., counters end in _total, units are base units, help is given."""
     _, body = told(secrets=True).exposition()

@@ -179,8 +179,6 @@ class World:
         self.signer: Signer | None = None
         """Who signs releases."""
         self.now_s = 0.0
-        self.wall_ahead_s = 0.0
-        """How far the wall clock is ahead; set it anew and the clock jumps."""
         self.mappings: dict[str, dict[str, str]] = {}
         """Who was who when a release was built; the files forget who is deleted later."""
         self.built: dict[str, str] = {}
@@ -248,9 +246,7 @@ class World:
             settings,
             observer=Observers(summary, _Mappings(self), observer or Observer()),
             stopping=stopping,
-            clocks=Clocks(
-                lambda: round((self.now_s + self.wall_ahead_s) * 1_000_000), monotonic, sleep
-            ),
+            clocks=Clocks(lambda: round(self.now_s * 1_000_000), monotonic, sleep),
             executor=executor or Inline(),
         )
         return summary.counts

@@ -15,7 +15,6 @@ from ktsafe.stream.errors import Refused
 from ktsafe.stream.maintenance import backup
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.private_folder import STORE
-from ktsafe.stream.service.loop import Clock
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, World, event
 
@@ -152,14 +151,6 @@ def test_release_now_without_news_is_refused(tmp_path):
     run(world, commands)
     assert isinstance(commands.results[1], Refused)
     assert slots(world) == [10, 20, 30, 40]
-
-
-def test_release_now_by_the_wall_clock(tmp_path):
-    """The next slot of the wall clock is released early, and not a second time."""
-    world = world_of(tmp_path)
-    world.now_s = 1003.0
-    run(world, Commands((ALL_READ, "release", given())), clock=Clock.WALL)
-    assert slots(world) == [1010]
 
 
 def test_an_erased_person_is_gone_when_the_answer_is_there(tmp_path):
