@@ -256,7 +256,7 @@ def test_an_unexpected_error_shows_its_place_and_not_its_text(tmp_path):
     code = (
         "import sys; from stream import cli; from ktsafe.stream.config import settings\n"
         "def broken(*a, **k): raise RuntimeError('secret-person')\n"
-        "settings.load = broken; sys.argv[1:] = ['config', 'check', 'x']; cli.main()"
+        "settings.load = broken; sys.argv[1:] = ['config', 'x']; cli.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == Exit.INTERNAL
