@@ -141,18 +141,36 @@ def anonymize_in_order(request: Request, strategy: Strategy | None = None) -> An
     The original vertices come first, in their order, then the inserted ones: never to be published.
     It is not verified, and `strategy` is as in `anonymize_unverified`.
     """
-    params, name = request.params, request.options.strategy
-    if strategy is None:
-        strategy = strategy_named(name)
-        check_strategy(name, params)
-    ready = prepare(request.graph, params, request.options, request.rng)
-    plan = strategy(dataclasses.replace(request, graph=ready.graph))
+    strategy = strategy or _strategy_of(request)
+    ready = prepare(request.graph, request.params, request.options, request.rng)
+    made = anonymize_everybody(dataclasses.replace(request, graph=ready.graph), strategy)
+    inserted = made.origin[len(ready.origin) :]
+    origin = np.concatenate((ready.origin, inserted))
+    return dataclasses.replace(made, origin=origin, n_original=request.graph.n_vertices)
+
+
+def anonymize_everybody(request: Request, strategy: Strategy | None = None) -> Anonymized:
+    """Return what `anonymize_in_order` does where nobody is withheld and no value is suppressed.
+
+    Not every strategy is safe then.
+    """
+    strategy = strategy or _strategy_of(request)
+    plan, n = strategy(request), request.graph.n_vertices
+    inserted = np.full(len(plan.inserted), -1, dtype=np.int32)
     return Anonymized(
-        graph=with_inserted(ready.graph, plan, params, request.rng),
-        origin=np.concatenate((ready.origin, np.full(len(plan.inserted), -1, dtype=np.int32))),
-        n_original=request.graph.n_vertices,
+        graph=with_inserted(request.graph, plan, request.params, request.rng),
+        origin=np.concatenate((np.arange(n, dtype=np.int32), inserted)),
+        n_original=n,
         shift=plan.shift,
     )
+
+
+def _strategy_of(request: Request) -> Strategy:
+    """Return the strategy that the options name, checked against the parameters."""
+    name = request.options.strategy
+    found = strategy_named(name)
+    check_strategy(name, request.params)
+    return found
 
 
 def _raise_if_unsafe(made: Anonymized, params: PrivacyParams, strategy: str) -> None:

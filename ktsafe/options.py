@@ -1,4 +1,4 @@
-"""How a release is searched for, and what may be done to people whom cohorts protect badly."""
+"""How a release is searched for, and what is done to people who are too few for a cohort."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from ktsafe.errors import InvalidParams
 Effort = Literal["fast", "balanced", "thorough"]
 Aim = Literal["balanced", "f1", "cost"]
 Generalize = Literal["none", "auto"]
-RareQi = Literal["withhold", "suppress", "pad"]
-OverAlpha = Literal["suppress", "pad"]
+RareQi = Literal["withhold", "suppress"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,16 +31,12 @@ class AnonymizeOptions:
     rare_qi:
         What is done to the members of quasi-identifier classes of fewer than k: they are not
         published, or as many of their quasi-identifiers become missing as they need to share a
-        class with k, or inserted vertices make up the number.
-    over_alpha:
-        What is done to classes more than a share alpha of which is sensitive: sensitive attributes
-        become missing, of harmless members too, or inserted vertices make up the number.
+        class with k.
     """
 
     effort: Effort = "balanced"
     strategy: str = "exact"
     rare_qi: RareQi = "withhold"
-    over_alpha: OverAlpha = "suppress"
     aim: Aim = "balanced"
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Treatment, before the search, of classes that only inserted vertices could protect.
+"""Treatment, before the search, of classes that can be no cohort.
 
 A class of quasi-identifiers is rare if it has fewer than k people, or if more than a share alpha of
-them is sensitive. The definition then needs inserted vertices, or less published about these
-people: they are withheld, or their quasi-identifiers or sensitive values become missing.
+them is sensitive. Less is then published about these people: they are withheld, or their
+quasi-identifiers or sensitive values become missing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from ktsafe.params import PrivacyParams
 
 SUBSETS_MAX = 1024
 """Combinations of attributes to be tried; of more attributes only the finest are suppressed."""
-
-INSERTED_ANYWAY = 1_000
-"""Vertices that may be inserted though there are fewer people."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,27 +46,19 @@ def prepare(
     options: AnonymizeOptions,
     rng: np.random.Generator,
 ) -> Prepared:
-    """Treat rare classes as `options.rare_qi` says, then sensitive ones as `options.over_alpha`.
+    """Treat rare classes as `options.rare_qi` says, then those that are too sensitive.
+
+    Whom no suppression gives company is withheld.
 
     Raises
     ------
     Infeasible
-        If sensitive values shall be suppressed although the missing value counts as sensitive, or
-        more vertices would have to be inserted than there are people: made-up groups of people,
-        one each, could else make a release k times as large as the network.
+        If sensitive values must be suppressed although the missing value counts as sensitive.
     """
-    origin = np.arange(graph.n_vertices, dtype=np.int32)
-    if options.rare_qi == "withhold":
-        origin = origin[class_sizes(graph) >= params.k]
-        graph = graph.subgraph(origin)
-    elif options.rare_qi == "suppress":
+    if options.rare_qi == "suppress":
         graph = with_rare_suppressed(graph, params.k, rng)
-    if options.over_alpha == "suppress":
-        graph = with_sensitive_suppressed(graph, params, rng)
-    if len(lacking(graph, params)) > max(graph.n_vertices, INSERTED_ANYWAY):
-        msg = "Rare and sensitive groups of people would need more inserted vertices than people."
-        hint = "Do not pad (rare_qi, over_alpha), or publish fewer attributes."
-        raise Infeasible(msg, hint=hint)
+    origin = np.flatnonzero(class_sizes(graph) >= params.k).astype(np.int32)
+    graph = with_sensitive_suppressed(graph.subgraph(origin), params, rng)
     return Prepared(graph, origin)
 
 
@@ -77,16 +66,6 @@ def class_sizes(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return how many vertices share the quasi-identifiers of each one, itself included."""
     sizes: NDArray[np.int64] = np.bincount(graph.qi_classes)[graph.qi_classes]
     return sizes
-
-
-def lacking(graph: AttributedGraph, params: PrivacyParams) -> NDArray[np.int32]:
-    """Return the class of each vertex that must be inserted for every class to be a cohort."""
-    size = np.bincount(graph.qi_classes)
-    sensitive = np.bincount(graph.qi_classes, graph.is_sensitive).astype(np.int64)
-    alpha = params.alpha
-    least = np.maximum(params.k, -(-sensitive * alpha.denominator // alpha.numerator))
-    more = np.maximum(least - size, 0)
-    return np.repeat(np.arange(len(size), dtype=np.int32), more)
 
 
 def with_rare_suppressed(
@@ -147,7 +126,7 @@ def with_sensitive_suppressed(
         return graph
     if MISSING in graph.schema.sensitive_values:
         msg = "Sensitive values cannot be suppressed: the missing value counts as sensitive too."
-        raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive, or pad.")
+        raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive.")
     d = graph.codes.shape[1]
     categories, missing = _with_missing(graph, [d - 1])
     codes = graph.codes.copy()

@@ -99,12 +99,12 @@ def planned(request: Request, is_worth: Worth) -> Plan:
     3. Search over the whole graph, across the borders of parts, too.
     4. Show the orbits that are worth it, and hide the others.
 
-    With n = 0 nobody sees an edge, and none is inserted: a protection set is a whole class.
+    With n = 0 nobody sees an edge, and nothing is inserted: a protection set is a whole class.
     """
     graph, params, report = request.graph, request.params, request.report
     effort, executor = request.options.effort, request.executor
     if params.n_hops == 0:
-        return padded(graph, params)
+        return Plan(np.zeros(0, dtype=np.int32), graph.edges)
     problem = core.Problem(graph.indptr, graph.indices, graph.qi_classes, graph.is_sensitive)
     seats = seated(graph, params)
     if len(seats.sensitive) ** 2 * params.group_size_min >= KEYS_MAX:
@@ -121,17 +121,6 @@ def planned(request: Request, is_worth: Worth) -> Plan:
     hot = SETTLED if parts else HOT
     search(problem, seats, effort, seeds[0], hot, report)
     return shown(problem, seats, is_worth)
-
-
-def padded(graph: AttributedGraph, params: PrivacyParams) -> Plan:
-    """Plan a release for n = 0: classes are filled up to k members and down to a share of alpha."""
-    members = np.bincount(graph.qi_classes)
-    flagged = np.bincount(graph.qi_classes[graph.is_sensitive], minlength=len(members))
-    alpha = params.alpha
-    least = np.maximum(params.k, -(-flagged * alpha.denominator // alpha.numerator))
-    missing = np.maximum(least - members, 0)
-    inserted = np.repeat(np.arange(len(members), dtype=np.int32), missing)
-    return Plan(inserted, graph.edges)
 
 
 def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:

@@ -103,17 +103,13 @@ class Rest(NamedTuple):
 NOTHING = Rest()
 
 
-def aimed(
-    request: Request, classes: NDArray[np.int32], pairs: Sequence[Pair], aim: Aim
-) -> list[Pair]:
+def aimed(request: Request, pairs: Sequence[Pair], aim: Aim) -> list[Pair]:
     """Return the pairs with the prices and totals that an aim asks for.
 
     Parameters
     ----------
     request:
         Its graph says which values classes have; its executor plans pairs side by side.
-    classes:
-        int32, shape (n,): class of every released vertex.
     pairs:
         All pairs of classes with ties; their candidates are these.
     aim:
@@ -124,7 +120,7 @@ def aimed(
     graph = request.graph
     _, first = np.unique(graph.qi_classes, return_index=True)
     values = graph.codes[first, :-1].astype(np.int64)
-    ends = classes[np.array([pair.edges[0] for pair in pairs])]
+    ends = graph.qi_classes[np.array([pair.edges[0] for pair in pairs])]
     ties = np.array([len(pair.edges) for pair in pairs], dtype=np.int64)
     run: Run = map if request.executor is None else request.executor.map
     cells = [

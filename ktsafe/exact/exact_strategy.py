@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
 from ktsafe.exact.pair_edges import released_edges
 from ktsafe.exact.rewiring import rewired
-from ktsafe.graph import AttributedGraph
 from ktsafe.options import Aim
-from ktsafe.rare_classes import lacking
 from ktsafe.strategies import Plan, Request
 
 
@@ -39,25 +37,20 @@ class ExactRelease:
     ----------
     edges:
         int32, shape (m, 2): all edges, shown ties and inserted ones.
-    inserted:
-        int32, shape (i,): class of each inserted vertex; they are numbered from n on.
     cohorts:
-        The cohorts of all released vertices, and their pivots.
+        The cohorts of all vertices, and their pivots.
     """
 
     edges: NDArray[np.int32]
-    inserted: NDArray[np.int32]
     cohorts: Cohorts
 
 
 def exact(request: Request) -> Plan:
-    """Return the plan of a release in exact cohorts.
+    """Return the plan of a release in exact cohorts; nobody is inserted.
 
-    Classes that cannot be a cohort, since they are too small or too sensitive, get inserted
-    vertices that are not sensitive.
+    Every class has to be large enough for a cohort, and within alpha (`ktsafe.rare_classes`).
     """
-    release = exact_release(request)
-    return Plan(inserted=release.inserted, edges=release.edges)
+    return Plan(np.zeros(0, dtype=np.int32), exact_release(request).edges)
 
 
 def exact_release(request: Request) -> ExactRelease:
@@ -78,8 +71,7 @@ def exact_release(request: Request) -> ExactRelease:
     True
     """
     release = before_rewiring(request, aim=request.options.aim)
-    classes = np.concatenate((request.graph.qi_classes, release.inserted))
-    edges = rewired(request, classes, release.edges)
+    edges = rewired(request, release.edges)
     request.report("likeness", 1.0)
     return dataclasses.replace(release, edges=edges)
 
@@ -99,39 +91,15 @@ def before_rewiring(request: Request, *, aim: Aim = "cost", price: float = 1.0) 
     """
     graph, params, rng = request.graph, request.params, request.rng
     executor, report = request.executor, request.report
-    inserted = lacking(graph, params)
-    classes = np.concatenate((graph.qi_classes, inserted))
-    is_sensitive = np.concatenate((graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)))
-    like = np.concatenate((np.arange(graph.n_vertices), resembled(graph, inserted, rng)))
-    counts = neighbour_counts(graph)[like]
-    cohorts = cohorts_of(classes, is_sensitive, counts, params, rng=rng, executor=executor)
+    cohorts = cohorts_of(
+        graph.qi_classes,
+        graph.is_sensitive,
+        neighbour_counts(graph),
+        params,
+        rng=rng,
+        executor=executor,
+    )
     report("cohorts", 1.0)
-    edges = released_edges(request, classes, cohorts, aim=aim, price=price)
+    edges = released_edges(request, cohorts, aim=aim, price=price)
     report("pairs", 1.0)
-    return ExactRelease(edges, inserted, cohorts)
-
-
-def resembled(
-    graph: AttributedGraph, inserted: NDArray[np.int32], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw for each inserted vertex a person of its class, counted in its place.
-
-    Parameters
-    ----------
-    graph:
-        The people.
-    inserted:
-        int32, shape (i,): class of each inserted vertex.
-    rng:
-        The only randomness.
-
-    Returns
-    -------
-    int64, shape (i,)
-    """
-    order = np.argsort(graph.qi_classes, kind="stable")
-    size = np.bincount(graph.qi_classes)
-    drawn: NDArray[np.int64] = order[
-        (np.cumsum(size) - size)[inserted] + rng.integers(size[inserted])
-    ]
-    return drawn
+    return ExactRelease(edges, cohorts)

@@ -6,7 +6,6 @@ degrees, shown ties  =  the program of the pair                  (pair_program)
 stubs that lack a tie are joined by inserted edges               (filling)
 clear the pair if that costs more than its ties, unless it has a total
 clear the dearest pairs, while all together cost more than all ties
-pairs with inserted members: once more, as if these had ties         (dummy ties)
 """
 
 from __future__ import annotations
@@ -20,19 +19,15 @@ from numpy.typing import NDArray
 
 from ktsafe.edges import edge_keys
 from ktsafe.exact.aims import aimed
-from ktsafe.exact.dummy_ties import dummy_ties
 from ktsafe.exact.kt_tree import Cohorts
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.exact.realization import realize
 from ktsafe.options import Aim, Effort
 from ktsafe.strategies import Request
 
-DRAWS = 4
-"""Draws of dummy ties; the one that gives padded cohorts the likeliest degrees is taken."""
-
 
 def released_edges(
-    request: Request, classes: NDArray[np.int32], cohorts: Cohorts, *, aim: Aim, price: float
+    request: Request, cohorts: Cohorts, *, aim: Aim, price: float
 ) -> NDArray[np.int32]:
     """Return the edges of a release, pair of classes by pair of classes.
 
@@ -40,23 +35,19 @@ def released_edges(
     ----------
     request:
         What is asked for.
-    classes:
-        int32, shape (n,): class of every released vertex; inserted ones come last.
     cohorts:
-        Cohorts of these classes.
+        Cohorts of the graph's classes.
     aim:
         See `ktsafe.AnonymizeOptions`.
     price:
         With the aim "cost": what each edge costs beforehand, where a tie that is shown gains 2.
     """
-    between = pairs_between(request.graph.edges, classes, cohorts)
+    between = pairs_between(request.graph.edges, request.graph.qi_classes, cohorts)
     unaimed = [dataclasses.replace(pair, price=price) for pair in between]
-    pairs = aimed(request, classes, unaimed, aim)
+    pairs = aimed(request, unaimed, aim)
     seeds = request.rng.integers(2**63, size=len(pairs)).tolist()
     edges = _planned(request, pairs, seeds)
     _clear_dearest(unaimed, edges)
-    if pairs and len(classes) > request.graph.n_vertices:
-        _add_dummy_ties(request, pairs, unaimed, seeds, edges)
     return np.concatenate((np.zeros((0, 2), dtype=np.int32), *edges))
 
 
@@ -73,46 +64,6 @@ def _clear_dearest(pairs: list[Pair], edges: list[NDArray[np.int32]]) -> None:
     lost = -worth.sum() + np.append(0, np.cumsum(worth[dearest]))
     for i in dearest[: np.argmax(lost <= 0)]:
         edges[i] = edges[i][:0]
-
-
-def _add_dummy_ties(
-    request: Request,
-    pairs: list[Pair],
-    unaimed: list[Pair],
-    seeds: list[int],
-    edges: list[NDArray[np.int32]],
-) -> None:
-    """Plan pairs with inserted members anew, as if these had ties, if the release can bear it."""
-    cohort, sizes = pairs[0].cohort, pairs[0].sizes
-    is_inserted = np.arange(len(cohort)) >= request.graph.n_vertices
-    n_inserted = np.bincount(cohort, is_inserted, len(sizes))
-    padded = [i for i, pair in enumerate(pairs) if n_inserted[pair.cohorts].any()]
-    share = min(sum(map(len, edges)) / request.graph.n_edges, 1.0)
-    likely = [
-        _likely(pairs[i], is_inserted, share, request.rng) for i in padded for _ in range(DRAWS)
-    ]
-    found = iter(_planned(request, likely, [seeds[i] for i in padded for _ in range(DRAWS)]))
-    # For each tie of a person of a padded cohort, as if all its members were people.
-    ends = np.where(n_inserted > 0, share * sizes / np.maximum(sizes - n_inserted, 1), 0)
-    spare = sum(map(_worth, unaimed, edges))
-    for i in padded:
-        wanted = ends[cohort[pairs[i].edges]].sum()
-        ways = itertools.islice(found, DRAWS)
-        off = [(abs((n_inserted[cohort[way]] > 0).sum() - wanted), way) for way in ways]
-        way = min(off, key=lambda each: each[0])[1]
-        more = _worth(unaimed[i], way) - _worth(unaimed[i], edges[i])
-        if spare + more >= 0:
-            edges[i], spare = way, spare + more
-
-
-def _likely(
-    pair: Pair, is_inserted: NDArray[np.bool_], share: float, rng: np.random.Generator
-) -> Pair:
-    """Return the pair with dummy ties of its inserted members among the candidates."""
-    ties, weight = dummy_ties(pair, is_inserted, pair.edges[:0], share, rng)
-    edges, gain = np.concatenate((pair.edges, ties)), np.concatenate((pair.gain, 2 * weight))
-    total = None if pair.total is None else pair.total * len(edges) / len(pair.edges)
-    return dataclasses.replace(pair, edges=edges, gain=gain, total=total)
 
 
 def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:

@@ -77,6 +77,10 @@ class Searched:
     is_balanced: bool
 
 
+Edges = NDArray[np.int32]
+"""int32, shape (x, 2): the first end in the first class of a pair."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pair:
     """Two classes and the edges that may be shown between them.

@@ -74,17 +74,13 @@ class Round(NamedTuple):
         )
 
 
-def rewired(
-    request: Request, classes: NDArray[np.int32], edges: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def rewired(request: Request, edges: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the edges of a release, inserted ones with their ends exchanged.
 
     Parameters
     ----------
     request:
         Its effort says how many exchanges are tried.
-    classes:
-        int32, shape (n,): class of every released vertex; inserted ones come last.
     edges:
         int32, shape (m, 2): the released edges.
     """
@@ -93,7 +89,7 @@ def rewired(
     is_true = np.isin(edge_keys(edges), true, assume_unique=True)
     shown, inserted = edges[is_true], edges[~is_true]
     after = exchanged(
-        classes,
+        request.graph.qi_classes,
         shown,
         inserted,
         rng=request.rng,

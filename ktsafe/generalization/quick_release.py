@@ -14,9 +14,7 @@ from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import strategy_named
 
-AFRESH: Final = AnonymizeOptions(
-    strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
-)
+AFRESH: Final = AnonymizeOptions(strategy="exact", effort="fast", rare_qi="withhold")
 """How a release is made that has no past."""
 
 

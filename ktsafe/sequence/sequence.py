@@ -119,7 +119,7 @@ class SequenceEngine:
         InvalidGraph
             If the changes do not describe a graph of this schema.
         Infeasible
-            If inserted vertices are needed and cannot be non-sensitive.
+            If a value must be suppressed and every value is sensitive.
         """
         sequence = cls(State(len(schema.attributes)), schema, params, options)
         sequence.advance(changes, rng, executor)

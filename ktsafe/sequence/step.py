@@ -17,7 +17,7 @@ from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
-from ktsafe.sequence.people.departures import depart, move_groups, rebirth
+from ktsafe.sequence.people.departures import depart, move_groups
 from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive, shows_missing
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.ties.pairs import relabel
@@ -84,12 +84,12 @@ def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> 
     NotKTSafe
         If the certificate does not hold in the end.
     """
-    state, options = context.state, context.spec.options
+    state = context.state
     first_born = state.places.n
     # Step 1: the true graph.
     left = apply(context, changes)
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
-    left |= rebirth(context) if options.qi_change == "rebirth" else policy.move(context)
+    left |= policy.move(context)
     _show_values(context, changes)
     policy.publish(context)
     # Step 3: ties.

@@ -140,7 +140,7 @@ def generator_after(graph: AttributedGraph, seed: int) -> np.random.Generator:
     return rng
 
 
-PREPARED = AnonymizeOptions(strategy="exact", rare_qi="withhold", over_alpha="suppress")
+PREPARED = AnonymizeOptions(strategy="exact", rare_qi="withhold")
 
 
 def best_guesses(graph: AttributedGraph, outcome: Anonymized) -> tuple[float, float]:

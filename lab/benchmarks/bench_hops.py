@@ -52,7 +52,7 @@ def main() -> int:
     arguments = parser.parse_args()
     params = PrivacyParams(k=arguments.k, n_hops=2)
     warm = uniform(60, 120, n_tuples=2, rng=np.random.default_rng(SEED))
-    options = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
+    options = AnonymizeOptions("fast", "aligned")
     exact(anonymize(warm, params, rng=np.random.default_rng(0), options=options).graph, params)
     failed = 0
     for name, graph in graphs(arguments):

@@ -64,7 +64,6 @@ def variants(effort: Effort) -> dict[str, AnonymizeOptions]:
     return {
         "default": AnonymizeOptions(effort),
         "suppress": AnonymizeOptions(effort, rare_qi="suppress"),
-        "pad": AnonymizeOptions(effort, rare_qi="pad", over_alpha="pad"),
         "attribute": AnonymizeOptions(effort, "attribute"),
         "tolerant": AnonymizeOptions(effort, "tolerant"),
     }

@@ -21,10 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
+from ktsafe.anonymization import anonymize_everybody
 from ktsafe.sequence import Changes, SequenceOptions
 from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
+from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_hops import digest, exact
 from lab.benchmarks.bench_sequence import churn, cora, power_law
@@ -118,13 +120,8 @@ def judged(sequence: AlignedSequence, auditor: SequenceAuditor, hashed: hashlib.
 
 def fresh_cost(graph: AttributedGraph, params: PrivacyParams, options: SequenceOptions) -> int:
     """Return the cost of a release of the graph by itself."""
-    chosen = AnonymizeOptions(
-        options.effort,
-        "aligned",
-        rare_qi="pad",
-        over_alpha="pad",
-    )
-    made = anonymize(graph, params, rng=np.random.default_rng(SEED), options=chosen).graph
+    chosen = AnonymizeOptions(options.effort, "aligned")
+    made = anonymize_everybody(Request(graph, params, np.random.default_rng(SEED), chosen)).graph
     return made.n_vertices - graph.n_vertices + made.n_edges - graph.n_edges
 
 

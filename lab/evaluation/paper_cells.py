@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization import anonymize_in_order
+from ktsafe.anonymization import anonymize_everybody, anonymize_in_order
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import as_igraph, hops_between
 from ktsafe.datasets import uniform
@@ -34,6 +34,8 @@ SAMPLES = 100
 DRAWN = 1_000
 DEGREE_EDGES = (0, 1, 2, 3, 6, 11, 21, 41, 81, 161)
 PATHS_MAX = 12
+IN_COHORTS = frozenset({"exact", "tolerant", "attribute"})
+"""Strategies that insert nobody: people whom no cohort can have are withheld beforehand."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +99,7 @@ def released(cell: Cell, graph: AttributedGraph, gamma: int) -> dict[str, Any]:
     params, row, phases = cell.params, {}, {}
     outcome, origin = graph, np.arange(graph.n_vertices, dtype=np.int32)
     if cell.strategy != "original":
-        options = AnonymizeOptions(strategy=cell.strategy, rare_qi="pad", over_alpha="pad")
+        options = AnonymizeOptions(strategy=cell.strategy)
         strategy = strategy_named(cell.strategy)
         if isinstance(strategy, ByThePaper):
             strategy = strategy.in_parts(gamma, cell.s)
@@ -112,7 +114,9 @@ def released(cell: Cell, graph: AttributedGraph, gamma: int) -> dict[str, Any]:
             made = release_by_hops(graph, params, rng, gamma=parts_of, s=cell.s)
         else:
             request = Request(graph, params, rng, options, report=report)
-            made = anonymize_in_order(request, strategy)
+            # The others insert vertices where people are rare.
+            make = anonymize_in_order if cell.strategy in IN_COHORTS else anonymize_everybody
+            made = make(request, strategy)
         row["core_s"] = time.process_time() - began
         if "partition" in phases:
             marks = [began, phases["partition"], phases["anonymize"], began + row["core_s"]]

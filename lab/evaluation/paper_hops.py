@@ -23,12 +23,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization import Anonymized
-from ktsafe.attributes.inserted_values import with_inserted
+from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.anonymization import Anonymized, anonymize_everybody
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
-from ktsafe.rare_classes import prepare
-from ktsafe.strategies import Plan
+from ktsafe.strategies import Plan, Request
 from ktsafe_lab.paper.cost_model import sampled_cost_model
 from ktsafe_lab.paper.merging import merge_subgraphs
 from ktsafe_lab.paper.partition_set import select_partitioning
@@ -64,19 +62,15 @@ def release_by_hops(
     graph: AttributedGraph, params: PrivacyParams, rng: np.random.Generator, *, gamma: int, s: int
 ) -> Anonymized:
     """Return what the paper's strategy makes for `params.n_hops`; `gamma` 0: without partition."""
-    options = AnonymizeOptions(rare_qi="pad", over_alpha="pad")
-    ready = prepare(graph, params, options, rng)
-    parts = [ExpandedSubgraph.whole(ready.graph)]
-    if 0 < gamma < graph.n_vertices:
-        parts = parts_by_hops(ready.graph, params, rng, gamma=gamma, s=s)
-    merged = merge_subgraphs(ready.graph, [anonymized(ready.graph, params, p) for p in parts])
-    plan = Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
-    fakes = np.full(len(plan.inserted), -1, dtype=np.int32)
-    return Anonymized(
-        with_inserted(ready.graph, plan, params, rng),
-        np.concatenate((ready.origin, fakes)),
-        graph.n_vertices,
-    )
+
+    def by_hops(request: Request) -> Plan:
+        parts = [ExpandedSubgraph.whole(graph)]
+        if 0 < gamma < graph.n_vertices:
+            parts = parts_by_hops(graph, params, request.rng, gamma=gamma, s=s)
+        merged = merge_subgraphs(graph, [anonymized(graph, params, p) for p in parts])
+        return Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
+
+    return anonymize_everybody(Request(graph, params, rng), by_hops)
 
 
 def parts_by_hops(

@@ -49,7 +49,6 @@ MODES: Final = {
     "default": AnonymizeOptions(),
     "attribute": AnonymizeOptions(strategy="attribute"),
     "tolerant": AnonymizeOptions(strategy="tolerant"),
-    "padded": AnonymizeOptions(rare_qi="pad", over_alpha="pad"),
 }
 GRAPHS: Final = ("cora", "fb-reed98", "ego-facebook", "ciao")
 FEEDS: Final = {"demo": "month", "collegemsg": "2w", "ldbc-snb-sf0.1": "month"}

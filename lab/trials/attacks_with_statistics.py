@@ -36,7 +36,6 @@ from ktsafe.noisy_tables import MICRO, NoisyTable, SecretBytes, TrueChanges, noi
 from ktsafe.numbering import classes_of
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
-from ktsafe.sequence.memory.sequence_options import Births
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots
 from tests.feeds import Slot
 
@@ -54,7 +53,6 @@ def main() -> None:
     parser.add_argument("--only", default="demo,fb-reed98")
     parser.add_argument("--per-year", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--births", default="withhold")
     a = parser.parse_args()
     micro = int(a.per_year * MICRO) // 14
     for name in a.only.split(","):
@@ -62,7 +60,7 @@ def main() -> None:
             slots = demo_slots(2000, a.seed)[:RELEASES]
         else:
             slots = churned(a.data, name, 0.01, RELEASES - 1, a.seed)
-        history, told = released(name, slots, micro, a.seed, a.births)
+        history, told = released(name, slots, micro, a.seed)
         for without, given in found(history, told):
             print(
                 f"{name} | {without.attack} | {without.targets:,} | {shown(without)} | "
@@ -77,12 +75,12 @@ def shown(result: Result) -> str:
 
 
 def released(
-    feed: str, slots: Sequence[Slot], micro: int, seed: int, births: Births
+    feed: str, slots: Sequence[Slot], micro: int, seed: int
 ) -> tuple[History, list[Tables]]:
     """Release a feed; return the releases with the truth, and the tables of each."""
     rng = np.random.default_rng(seed)
     sequence = SequenceEngine.begin(
-        slots[0][0].schema, PARAMS, SequenceOptions(births=births), Changes.of_graph(*slots[0]), rng
+        slots[0][0].schema, PARAMS, SequenceOptions(), Changes.of_graph(*slots[0]), rng
     )
     cases, ids, told = [], [], []
     for i, (graph, keys) in enumerate(slots):

@@ -1,7 +1,7 @@
 """Departures through the real service: how many places that people leave are found, counted apart.
 
     python -m lab.trials.departures DATA/fb-reed98 [--seeds N] [--releases 12] [--share 0.01]
-        [--moving] [--sequence 'qi_change = "rebirth"']
+        [--moving] [--sequence 'birth_wait_max = 2']
 
 People get random ids, and the network goes through `ktsafe run` as a file, w = all. Before each
 release after the first one a share of the people leaves, and nothing else happens. With `--moving`

@@ -28,15 +28,8 @@ ATTRIBUTES: Final = {
     "sensitive_values": ["ill"],
 }
 FEEDS: Final = {
-    "k 10, withhold, hold": (1, 900, 9, 'k = 10\nalpha = "1/5"', ""),
-    "k 5, pad, rebirth": (
-        2,
-        600,
-        10,
-        'k = 5\nalpha = "1/4"',
-        'births = "pad"\nbirth_wait_max = 2\nqi_change = "rebirth"',
-    ),
-    "k 5, withhold, rebirth": (3, 700, 9, 'k = 5\nalpha = "1/5"', 'qi_change = "rebirth"'),
+    "k 10": (1, 900, 9, 'k = 10\nalpha = "1/5"', ""),
+    "k 5, wait 2": (2, 600, 10, 'k = 5\nalpha = "1/4"', "birth_wait_max = 2"),
 }
 """By name: seed, people at first, slots, lines of [privacy], lines of [sequence]."""
 

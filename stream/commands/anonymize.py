@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
-from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
+from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, RareQi
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
@@ -89,9 +89,6 @@ def anonymize_files(
     rare_qi: Annotated[
         RareQi, typer.Option(help="People of rarer quasi-identifiers than k: what to do.")
     ] = "withhold",
-    over_alpha: Annotated[
-        OverAlpha, typer.Option(help="Groups of a greater sensitive share than alpha: what to do.")
-    ] = "suppress",
     generalize: Annotated[
         Generalize, typer.Option(help="auto: tell quasi-identifiers as `ktsafe advise` would.")
     ] = "none",
@@ -119,7 +116,6 @@ def anonymize_files(
         strategy=strategy or default_strategy(params),
         aim=aim,
         rare_qi=rare_qi,
-        over_alpha=over_alpha,
     )
     check_strategy(options.strategy, params)
     if vertices is not None and schema is None:

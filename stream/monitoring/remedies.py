@@ -100,7 +100,8 @@ REMEDIES: Final = {
     ),
     "KtsafeHeldBackLong": Remedy(
         "dashboard *privacy*: people held back, and for how long",
-        'nothing is wrong; `[sequence] births = "pad"` shows newcomers of rare classes, at a cost',
+        "nothing is wrong; coarser quasi-identifiers make fewer people rare, which needs a rebase "
+        "(see *Begin a new sequence*)",
     ),
 }
 """By alert, in the runbook's order."""

@@ -1,4 +1,4 @@
-"""Options for people whom the definition would protect by inserted vertices alone."""
+"""What is done to people of classes that can be no cohort."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, Infeasible, PrivacyParams, Schema, anonymize
 from ktsafe.audit import audit_release
-from ktsafe.options import OverAlpha, RareQi
-from ktsafe.rare_classes import prepare
+from ktsafe.options import RareQi
+from ktsafe.rare_classes import prepare, with_sensitive_suppressed
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 
@@ -32,16 +32,6 @@ def prepared(graph: AttributedGraph, k: int, **options: str) -> AttributedGraph:
     """Return what strategies get to see."""
     chosen = AnonymizeOptions(**options)  # type: ignore[arg-type]
     return prepare(graph, PrivacyParams(k=k), chosen, np.random.default_rng(0)).graph
-
-
-def test_made_up_kinds_do_not_inflate_a_release() -> None:
-    """More vertices than people are inserted only where they are few; else it says what to do."""
-    rows = [(str(i),) for i in range(600)]
-    assert prepared(people(rows[:100]), 10, rare_qi="pad").n_vertices == 100
-    with pytest.raises(Infeasible, match="Do not pad") as error:
-        prepared(people(rows), 10, rare_qi="pad")
-    assert not any(letter.isdigit() for letter in str(error.value))
-    assert prepared(people(rows), 10, rare_qi="suppress").n_vertices == 600
 
 
 def tuples(graph: AttributedGraph) -> list[str]:
@@ -70,6 +60,13 @@ def test_a_class_of_missing_values_is_filled_from_classes_that_can_spare() -> No
     rows = [("x", "1")] * 6 + [("y", "2"), ("z", "3")]
     found = Counter(tuples(prepared(people(rows), 4, rare_qi="suppress")))
     assert found == {"x1": 4, "--": 4}
+
+
+def test_whom_nothing_gives_company_is_withheld() -> None:
+    """Fewer than k people, or rare ones beside classes that can spare nobody."""
+    assert prepared(people([("x", "1")] * 3), 4, rare_qi="suppress").n_vertices == 0
+    rows = [("x", "1")] * 4 + [("y", "2")]
+    assert tuples(prepared(people(rows), 4, rare_qi="suppress")) == ["x1"] * 4
 
 
 def test_suppressed_people_join_those_whose_values_are_missing() -> None:
@@ -129,8 +126,7 @@ def test_a_missing_value_tells_no_more_than_alpha(
 
     Unless no harmless value is left in the class. Classes within alpha keep all values.
     """
-    options = AnonymizeOptions(rare_qi="pad")
-    found = prepare(graph, params, options, np.random.default_rng(seed)).graph
+    found = with_sensitive_suppressed(graph, params, np.random.default_rng(seed))
     rows = tuples(graph)
     for row in set(rows):
         members = [v for v in range(graph.n_vertices) if rows[v] == row]
@@ -160,22 +156,21 @@ def test_a_missing_value_that_is_sensitive_cannot_hide_one() -> None:
     schema = Schema((), "s", frozenset({"y", "-"}), expect_absent={"-", "s"})
     graph = AttributedGraph.from_columns(schema, {"s": list("yyn")}, [])
     with pytest.raises(Infeasible, match="Do not declare"):
-        prepared(graph, 2, rare_qi="pad")
+        prepared(graph, 2)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     graphs(n_max=14),
     privacy_params(),
-    st.sampled_from(["pad", "suppress", "withhold"]),
-    st.sampled_from(["pad", "suppress"]),
+    st.sampled_from(["suppress", "withhold"]),
     st.integers(0, 2**32),
 )
 def test_releases_are_safe_and_change_nothing_else(
-    graph: AttributedGraph, params: PrivacyParams, rare: RareQi, over: OverAlpha, seed: int
+    graph: AttributedGraph, params: PrivacyParams, rare: RareQi, seed: int
 ) -> None:
     """Under every option the release is safe; values are true or missing, few edges differ."""
-    options = AnonymizeOptions("fast", "tolerant", rare_qi=rare, over_alpha=over)
+    options = AnonymizeOptions("fast", "tolerant", rare_qi=rare)
     outcome = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
     released, origin = outcome.graph, outcome.origin.tolist()
     assert unsafe_by_definition(released, params) == []
@@ -183,20 +178,19 @@ def test_releases_are_safe_and_change_nothing_else(
     rare_ones = {v for v, count in enumerate(sizes(graph)) if count < params.k}
     if rare == "withhold":
         assert {origin[u] for u in real} == set(range(graph.n_vertices)) - rare_ones
-    else:
+    elif graph.n_vertices >= params.k * (2 ** len(released.categories)):
         assert sorted(origin[u] for u in real) == list(range(graph.n_vertices))
     for u in real:
         for name, value in released.values(u).items():
             assert value in {graph.values(origin[u])[name], "-"}
-            assert value == graph.values(origin[u])[name] or "suppress" in (rare, over)
+            is_kept = rare == "withhold" and name != graph.schema.sensitive
+            assert value == graph.values(origin[u])[name] or not is_kept
     ends = [(origin[u], origin[v]) for u, v in released.edges.tolist()]
     kept = {(min(pair), max(pair)) for pair in ends if min(pair) >= 0}
     among = {(u, v) for u, v in graph.edges.tolist() if {u, v} <= set(origin)}
     assert len(among ^ kept) <= len(among)
-    if rare == "suppress" and graph.n_vertices >= params.k * (2 ** len(released.categories)):
-        assert min(sizes(released), default=params.k) >= params.k
-    if over == "suppress":
-        assert_alpha_among_the_real(released, real, params.alpha)
+    assert min(sizes(released), default=params.k) >= params.k
+    assert_alpha_among_the_real(released, real, params.alpha)
 
 
 def sizes(graph: AttributedGraph) -> list[int]:

@@ -68,8 +68,7 @@ ALIGNED = StepPolicy(move_agreed, publish_ready, show_what_is_half_true, check)
 class AlignedSequence(SequenceEngine):
     """The current release of permanent groups, and all that the next one depends on.
 
-    `qi_change = "hold"` shows another quasi-identifier once all people of a group have changed to
-    it.
+    Another quasi-identifier is shown once all people of a group have changed to it.
     """
 
     policy = ALIGNED

@@ -1,9 +1,8 @@
 """Groups: people published together for the first time, and the place each gets for ever.
 
-A newcomer waits until a whole group can be filled with people of one class, or, where inserted
-places may fill it, for `birth_wait_max` releases. Within the groups that appear together people
-are seated so that their ties share orbits (`ktsafe.alignment.aligned_strategy`); seats never change
-afterwards.
+A newcomer waits until a whole group can be filled with people of one class. Within the groups that
+appear together people are seated so that their ties share orbits
+(`ktsafe.alignment.aligned_strategy`); seats never change afterwards.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization import Anonymized, anonymize_in_order
+from ktsafe.anonymization import Anonymized, anonymize_everybody
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence.memory.codes import GONE
-from ktsafe.sequence.people.births import come_apart, margin, shall_be_padded, waiting
+from ktsafe.sequence.people.births import come_apart, margin, waiting
 from ktsafe.sequence.people.new_cohorts import draw_published
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.strategies import Request
@@ -25,12 +24,7 @@ from ktsafe.strategies import Request
 
 def publish_ready(context: StepContext) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
-    ready: list[int] = []
-    for rows in waiting(context.state):
-        chosen = _filling(context, rows)
-        if shall_be_padded(context, rows):
-            chosen = rows
-        ready += chosen
+    ready = [row for rows in waiting(context.state) for row in _filling(context, rows)]
     if ready:
         publish_groups(context, sorted(ready))
 
@@ -84,11 +78,8 @@ def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
     graph = AttributedGraph.from_codes(schema, graph.categories, graph.codes, graph.edges)
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(spec.forming, n_hops=max(spec.forming.n_hops, 1))
-    # The members of a group were decided before: nobody is withheld, no value is hidden here.
-    chosen = AnonymizeOptions(
-        effort=spec.options.effort, strategy="aligned", rare_qi="pad", over_alpha="pad"
-    )
-    return anonymize_in_order(Request(graph, params, context.rng, chosen))
+    chosen = AnonymizeOptions(effort=spec.options.effort, strategy="aligned")
+    return anonymize_everybody(Request(graph, params, context.rng, chosen))
 
 
 def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:

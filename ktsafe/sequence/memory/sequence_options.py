@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Self, get_args
 
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Aim, Effort
 from ktsafe.params import LATER, Mapped
 
-Births = Literal["withhold", "pad"]
-QiChange = Literal["hold", "rebirth"]
-
-FORMER: Final = MappingProxyType({"alpha_reserve": "0", "real_floor": None})
+FORMER: Final = MappingProxyType(
+    {"alpha_reserve": "0", "real_floor": None, "births": "withhold", "qi_change": "hold"}
+)
 """Options that are no more, each with its default. A sequence that had it goes on."""
 
 FREE: Final = frozenset({"max_age"})
@@ -30,13 +29,7 @@ class SequenceOptions(Mapped):
     sybil_margin:
         Newcomers of one quasi-identifier beyond k that must exist before they are published.
     birth_wait_max:
-        Releases that people of a class that was never shown wait for ties of like kinds, and after
-        which `births` decides about newcomers that still wait.
-    births:
-        "withhold": they wait on. "pad": inserted vertices fill their cohort.
-    qi_change:
-        "hold": the old quasi-identifier stays published until a group of one cohort moves to the
-        same new one. "rebirth": the person leaves its place at once and joins anew.
+        Releases that people of a class that was never shown wait for ties of like kinds.
     effort:
         How hard the first release is searched; what it saves is saved for ever.
     max_age:
@@ -49,16 +42,12 @@ class SequenceOptions(Mapped):
 
     sybil_margin: int = 2
     birth_wait_max: int = 12
-    births: Births = "withhold"
-    qi_change: QiChange = "hold"
     effort: Effort = "balanced"
     max_age: int = 48
     aim: Aim = dataclasses.field(default="balanced", metadata=LATER)
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("births", get_args(Births)),
-            ("qi_change", get_args(QiChange)),
             ("effort", get_args(Effort)),
             ("aim", get_args(Aim)),
         ):

@@ -36,10 +36,7 @@ def publish_ready(context: StepContext) -> None:
     _grow_tree(context)
     ready: list[int] = []
     for rows in waiting(context.state):
-        chosen = _ready(context, rows)
-        if not chosen and shall_be_padded(context, rows):
-            chosen = rows
-        ready += chosen
+        ready += _ready(context, rows)
     if ready:
         order = np.array(ready, dtype=np.int64)[context.rng.permutation(len(ready))]
         publish_block(context, order)
@@ -58,14 +55,6 @@ def come_apart(state: State, rows: list[int]) -> bool:
 def margin(context: StepContext) -> int:
     """Return how many newcomers more than needed must wait; the first release asks for none."""
     return 0 if context.state.current.number == 0 else context.spec.options.sybil_margin
-
-
-def shall_be_padded(context: StepContext, rows: list[int]) -> bool:
-    """Whether inserted places shall make up what a class lacks, since somebody waited too long.
-
-    In the first release everybody counts as having waited.
-    """
-    return context.spec.options.births == "pad" and _are_overdue(context, rows)
 
 
 def under_alpha(context: StepContext, rows: list[int]) -> list[int]:

@@ -39,15 +39,6 @@ def leave_places(context: StepContext, rows: NDArray[np.int64]) -> set[int]:
     return set(state.places.cohort[places].tolist())
 
 
-def rebirth(context: StepContext) -> set[int]:
-    """Let everybody whose class changed leave at once, to wait among the newcomers."""
-    state = context.state
-    rows = state.people.differing(state.places)
-    if len(rows):
-        state.count("rebirths", len(rows))
-    return leave_places(context, rows)
-
-
 def move_groups(context: StepContext) -> set[int]:
     """Publish groups anew that may move to a new class; return the cohorts that were left.
 

@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of_class
-from ktsafe.graph import MISSING
-from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.memory.column_table import NOBODY, ROWS_AT_ONCE, among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
@@ -27,7 +24,7 @@ PUBLISHED_END = 2**62
 
 
 def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bool = False) -> None:
-    """Publish withheld people together; inserted places make up what a class lacks.
+    """Publish withheld people together, of each class at least k and within alpha.
 
     Parameters
     ----------
@@ -47,11 +44,8 @@ def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bo
         codes = state.people.sensitive[people]
         places = _add_places(context, np.full(len(people), cls), codes)
         published.append(places)
-        n_ever = int(state.places.ever[places].sum())
-        lacking = _lacking(context, len(people), n_ever)
-        if together or lacking:
-            filling = _insert_places(context, cls, lacking, len(people), n_ever)
-            state.form_cohorts(np.append(places, filling))
+        if together:
+            state.form_cohorts(places)
             continue
         ever = state.places.ever[places] == 1
         calls.append((places, counts[first:last], ever, _nodes(context, cls, people, ever)))
@@ -156,54 +150,3 @@ def draw_published(context: StepContext, count: int) -> NDArray[np.int64]:
     while len(distinct(drawn)) < count or among(drawn, taken).any():
         drawn = context.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
     return drawn
-
-
-def _insert_places(
-    context: StepContext, cls: int, count: int, people: int, sensitive: int
-) -> NDArray[np.int64]:
-    """Add inserted places of one class beside so many people, without edges and without cohort.
-
-    As far as alpha leaves room as many are sensitive as among the people: a vertex
-    with a sensitive value would else be known to be real.
-    """
-    if not count:
-        return np.zeros(0, dtype=np.int64)
-    alpha = context.spec.forming.alpha
-    room = (people + count) * alpha.numerator // alpha.denominator - sensitive
-    likely = int(count * sensitive / people + context.rng.random())
-    n_sensitive = max(min(likely, room), 0)
-    harmless = harmless_codes(context)
-    ill = [code for code in range(len(context.state.codes.sensitive)) if context.is_sensitive(code)]
-    drawn = [_codes(context, harmless, count - n_sensitive), _codes(context, ill, n_sensitive)]
-    return _add_places(context, np.full(count, cls), np.concatenate(drawn))
-
-
-def _codes(context: StepContext, allowed: list[int], count: int) -> NDArray[np.int64]:
-    """Draw codes of the sensitive attribute, as frequent as among all people."""
-    if not count:
-        return np.zeros(0, dtype=np.int64)
-    people = context.state.people
-    weights = 1 + np.bincount(people.sensitive[people.used()], minlength=max(allowed) + 1)[allowed]
-    return context.rng.choice(np.array(allowed), count, p=weights / weights.sum())
-
-
-def harmless_codes(context: StepContext) -> list[int]:
-    """Return the codes of the sensitive attribute's values that are not sensitive.
-
-    Raises
-    ------
-    Infeasible
-        If there is none, not even the missing value.
-    """
-    texts = context.state.codes.sensitive
-    is_out = [text.startswith(GONE) or context.is_sensitive(n) for n, text in enumerate(texts)]
-    if MISSING not in texts and all(is_out):
-        texts.append(MISSING)
-        is_out.append(context.is_sensitive(len(is_out)))
-    codes = [code for code, is_none in enumerate(is_out) if not is_none]
-    if not codes:
-        raise Infeasible(
-            "Inserted vertices must be non-sensitive, but every value is sensitive.",
-            hint=f"Do not declare {MISSING!r} sensitive.",
-        )
-    return codes

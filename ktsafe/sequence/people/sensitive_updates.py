@@ -15,10 +15,11 @@ from collections.abc import Container, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING
+from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT
-from ktsafe.sequence.people.new_cohorts import harmless_codes
 from ktsafe.sequence.people.step_context import StepContext
 
 
@@ -107,11 +108,20 @@ def _has_room(context: StepContext, label: int) -> bool:
 
 
 def _suppressed(context: StepContext) -> int:
-    """Return the code of the missing value, or of another harmless one if that is sensitive."""
-    if MISSING in context.spec.schema.sensitive_values:
-        return harmless_codes(context)[0]
+    """Return the code of the missing value, or of another harmless one if that is sensitive.
+
+    Raises
+    ------
+    Infeasible
+        If there is none.
+    """
     texts = context.state.codes.sensitive
-    # Not before it is needed: inserted vertices draw from all values that are known.
+    if MISSING in context.spec.schema.sensitive_values:
+        for code, text in enumerate(texts):
+            if not text.startswith(GONE) and not context.is_sensitive(code):
+                return code
+        msg = "A value must be suppressed, but every value is sensitive."
+        raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive.")
     if MISSING not in texts:
         texts.append(MISSING)
     return texts.index(MISSING)

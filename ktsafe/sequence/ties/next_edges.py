@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ktsafe.edges import edge_keys
 from ktsafe.exact.aims import Cells, Market, Rest, cells_of, priced
-from ktsafe.exact.dummy_ties import Edges
-from ktsafe.exact.pair_program import Pair, solve
+from ktsafe.exact.pair_program import Edges, Pair, solve
 from ktsafe.exact.realization import realize
 from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import Tie
@@ -50,7 +49,8 @@ def gains(pair: PairOfClasses) -> NDArray[np.float64]:
     tells nothing apart.
     """
     share = pair.is_young.mean() if pair.n_ties else 0.0
-    return GAIN * pair.weight + YOUNG * max(0.0, 1 - 2 * share) * pair.is_young
+    gain: NDArray[np.float64] = np.full(pair.n_ties, GAIN)
+    return gain + YOUNG * max(0.0, 1 - 2 * share) * pair.is_young
 
 
 def program(pair: PairOfClasses, seed: int) -> Pair:
@@ -89,8 +89,6 @@ def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[P
     known = [*numbers, *sorted(_with_ties(state).difference(numbers))]
     shown, ties = np.array([_counted(state, classes) for classes in known]).T
     is_planned = np.arange(len(known)) < len(pairs)
-    # Dummy ties of inserted members are among those of their pairs.
-    ties[is_planned] = [pair.n_ties for pair in pairs]
     is_dark = np.array([c in state.cleared_edges.between for c in known]) & ~is_planned
     base = np.where(is_dark, ties, shown)
     wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.edges import edge_keys
-from ktsafe.exact.dummy_ties import GATHERED_WEIGHT, Edges, dummy_ties, is_own
-from ktsafe.exact.pair_program import Pair
+from ktsafe.exact.pair_program import Edges, Pair
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among, positions
-from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, INSERTED, RESIDUAL, TRUE, Tie
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 
 
@@ -27,8 +26,6 @@ class PairOfClasses:
         int64, shape (n,): the places of both classes, those of the first one first.
     cohort:
         int32, shape (n,): position of each place's cohort; those of the first class come first.
-    is_inserted:
-        bool, shape (n,): whether the place is an inserted one, never anybody's.
     sizes:
         int64, shape (cohorts,): their members.
     n_first:
@@ -43,7 +40,7 @@ class PairOfClasses:
     hidden_rows:
         int64: the rows of true ties between these places that are not released.
     hidden:
-        These ties, and dummy ones.
+        These ties.
     remembered:
         int64: the rows of what was released before the pair was cleared.
     cleared_edges:
@@ -53,14 +50,11 @@ class PairOfClasses:
         bool, shape (former,): whether each of them was a tie of a departed person.
     young_shown, young_hidden:
         bool, shape (x,) and (hidden,): whether a true tie is younger than a cohort of its ends.
-    weight:
-        float64, shape (ties,): for how many ties each of `ties` counts.
     """
 
     classes: Tie
     places: NDArray[np.int64]
     cohort: NDArray[np.int32]
-    is_inserted: NDArray[np.bool_]
     sizes: NDArray[np.int64]
     n_first: int
     rows: NDArray[np.int64]
@@ -75,7 +69,6 @@ class PairOfClasses:
     is_left: NDArray[np.bool_]
     young_shown: NDArray[np.bool_]
     young_hidden: NDArray[np.bool_]
-    weight: NDArray[np.float64]
 
     @classmethod
     def of(cls, state: State, classes: Tie) -> PairOfClasses:
@@ -110,7 +103,6 @@ class PairOfClasses:
             classes=classes,
             places=places,
             cohort=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
-            is_inserted=state.places.kind[places] == INSERTED,
             sizes=sizes,
             n_first=len(labels_of[classes[0]]),
             rows=rows,
@@ -125,7 +117,6 @@ class PairOfClasses:
             is_left=is_gone[may_return],
             young_shown=is_true & (state.edges.began[rows] > born[shown].max(axis=1)),
             young_hidden=state.hidden_ties.began[hidden_rows] > born[hidden].max(axis=1),
-            weight=np.ones(int(is_true.sum()) + len(hidden)),
         )
 
     @property
@@ -147,10 +138,10 @@ class PairOfClasses:
         """Return whether each of the given edges is a true tie."""
         return among(edge_keys(edges), edge_keys(self.ties))
 
-    def cost(self, edges: Edges) -> float:
+    def cost(self, edges: Edges) -> int:
         """Return what it costs to show exactly these edges: ties hidden, others inserted."""
         is_hidden = ~among(edge_keys(self.ties), edge_keys(edges))
-        return float(self.weight[is_hidden].sum()) + int((~self.is_tie(edges)).sum())
+        return int(is_hidden.sum()) + int((~self.is_tie(edges)).sum())
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
         """Return the program that shows some of the given candidates."""
@@ -162,40 +153,12 @@ class PairOfClasses:
         return ends // self.sizes
 
 
-def with_dummy_ties(pair: PairOfClasses, share: float, rng: np.random.Generator) -> PairOfClasses:
-    """Return the pair with dummy ties of its inserted members among its ties.
-
-    Parameters
-    ----------
-    pair:
-        The pair of classes.
-    share, rng:
-        As in `ktsafe.exact.dummy_ties.dummy_ties`.
-    """
-    if not pair.is_inserted.any() or not pair.n_ties:
-        return pair
-    last = pair.shown if len(pair.shown) else pair.cleared_edges
-    program = pair.program(pair.ties, np.ones(pair.n_ties), 1.0)
-    ties, weight = dummy_ties(program, pair.is_inserted, last, share, rng)
-    is_shown = among(edge_keys(ties), edge_keys(pair.shown))
-    own = is_own(pair.shown, pair.is_inserted)
-    is_true = pair.is_true | own
-    weights = np.where(own[is_true], GATHERED_WEIGHT, 1.0)
-    return dataclasses.replace(
-        pair,
-        is_true=is_true,
-        hidden=np.concatenate((pair.hidden, ties[~is_shown])),
-        young_hidden=np.append(pair.young_hidden, np.zeros((~is_shown).sum(), dtype=np.bool_)),
-        weight=np.concatenate((weights, np.ones(len(pair.hidden)), weight[~is_shown])),
-    )
-
-
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     """Release exactly these edges between two classes: others are hidden, or no longer inserted."""
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
     hide(state, pair.rows[~among(known, wanted)])
     new = edges[~among(wanted, known)]
-    hidden = edge_keys(pair.hidden[: len(pair.hidden_rows)])
+    hidden = edge_keys(pair.hidden)
     order = np.argsort(hidden)
     found = np.append(hidden[order], -1)
     at = positions(found[:-1], edge_keys(new))

@@ -8,8 +8,8 @@
 All members of a cohort gain alike and lose alike, so nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
 dark, and does not return. A tie of a departed person returns as if the person were there, or the
-place would be known by what it lost. Inserted members count as people with ties (`dummy_ties`).
-Should all pairs together cost more than no edges would, the least true are cleared.
+place would be known by what it lost. Should all pairs together cost more than no edges would, the
+least true are cleared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe.edges import edge_keys
-from ktsafe.exact.dummy_ties import Edges
+from ktsafe.exact.pair_program import Edges
 from ktsafe.exact.rewiring import exchanged
 from ktsafe.options import Effort
 from ktsafe.sequence.memory.column_table import among
@@ -25,7 +25,7 @@ from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties.next_edges import at_prices, planned, program
-from ktsafe.sequence.ties.pairs import PairOfClasses, hide, show, show_exactly, with_dummy_ties
+from ktsafe.sequence.ties.pairs import PairOfClasses, hide, show, show_exactly
 from ktsafe.sequence.ties.renewal import to_renew
 
 STALE_MIN = 0.02
@@ -42,11 +42,9 @@ def plan_ties(context: StepContext) -> None:
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
     turns = sorted((due | state.current.opened).difference(renewed))
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
-    padded = [pair for pair in pairs if pair.is_inserted.any()]
-    _plan(context, [pair for pair in pairs if not pair.is_inserted.any()])
-    _plan_padded(context, padded)
+    _plan(context, pairs)
     _clear_least_true(state)
-    del pairs, padded  # Those of a first release hold all ties.
+    del pairs  # Those of a first release hold all ties.
     effort = context.spec.options.effort if state.current.number == 0 else "fast"
     rewire_new_edges(context, effort)
     _note_plans(state, before)
@@ -60,48 +58,12 @@ def clear(state: State, pairs: list[Tie]) -> None:
 
 def _plan(context: StepContext, pairs: list[PairOfClasses]) -> None:
     """Choose what each of some pairs shows."""
-    for pair, edges in zip(pairs, _plans(context, pairs), strict=True):
-        _let_show(context.state, pair, edges)
-
-
-def _plans(context: StepContext, pairs: list[PairOfClasses]) -> list[Edges]:
-    """Return what each of some pairs shows."""
     seeds = context.seeds(len(pairs))
     # A pair is a part: at its price, what it shows changes nothing that another one looks at.
     programs = at_prices(context, pairs, list(context.run(program, pairs, seeds)))
-    return list(context.run(planned, pairs, programs, seeds))
-
-
-def _plan_padded(context: StepContext, pairs: list[PairOfClasses]) -> None:
-    """Plan pairs with inserted members: as if they had ties, while the release can bear it.
-
-    They get as many edges for a tie as people were given so far.
-    """
-    if not pairs:
-        return
-    state = context.state
-    n_edges = sum(map(len, state.edges.between.values()))
-    n_true = n_edges - sum(state.edges.n_inserted.values())
-    n_ties = n_true + sum(map(len, state.hidden_ties.between.values()))
-    if not n_ties:
-        return
-    share = min(n_edges / n_ties, 1.0)
-    likely = [with_dummy_ties(pair, share, context.rng) for pair in pairs]
-    plans = _plans(context, likely)
-    more = sum(
-        _worth(pair, edges) - _worth(pair, pair.shown)
-        for pair, edges in zip(pairs, plans, strict=True)
-    )
-    if 2 * n_true - n_edges + more < 0:
-        _plan(context, pairs)
-        return
+    plans = list(context.run(planned, pairs, programs, seeds))
     for pair, edges in zip(pairs, plans, strict=True):
-        _let_show(state, pair, edges)
-
-
-def _worth(pair: PairOfClasses, edges: Edges) -> int:
-    """Return by how much edges cost less than none."""
-    return 2 * int(pair.is_tie(edges).sum()) - len(edges)
+        _let_show(context.state, pair, edges)
 
 
 def _clear_least_true(state: State) -> None:

@@ -65,9 +65,6 @@ PEOPLE: Final[dict[str, Changed]] = {
     "sybil_margin = 0": {"sybil_margin": 0},
     "birth_wait_max = 2": {"birth_wait_max": 2},
     "birth_wait_max = 999": {"birth_wait_max": 999},
-    'births = "pad"': {"births": "pad"},
-    'births = "pad" after 2': {"births": "pad", "birth_wait_max": 2},
-    'qi_change = "rebirth"': {"qi_change": "rebirth"},
 }
 """By what it does, or by option: what publishes people."""
 

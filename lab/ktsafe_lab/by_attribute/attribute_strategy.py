@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ktsafe.edges import edge_keys
-from ktsafe.exact.exact_strategy import before_rewiring, resembled
+from ktsafe.exact.exact_strategy import before_rewiring
 from ktsafe.exact.kt_tree import cohorts_of
 from ktsafe.exact.rewiring import rewired
 from ktsafe.graph import AttributedGraph
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
-from ktsafe.rare_classes import lacking
 from ktsafe.strategies import Plan, Request
 from ktsafe_lab.by_attribute.exchanging import edges_of
 from ktsafe_lab.by_attribute.targets import Kinds, neighbours_wanted
@@ -45,14 +44,13 @@ def attribute(request: Request) -> Plan:
     too: their release is taken where the other one shows hardly more of the truth.
     """
     graph = request.graph
-    inserted = lacking(graph, request.params)
-    edges, by_value = before_rewiring(request).edges, by_attribute(request, inserted)
+    edges, by_value = before_rewiring(request).edges, by_attribute(request)
     if by_value is not None and edits(graph, by_value) <= graph.n_edges:
         edges = by_value if f1(graph, by_value) > f1(graph, edges) + F1_GAIN else edges
     request.report("pairs", 1.0)
-    edges = rewired(request, np.concatenate((graph.qi_classes, inserted)), edges)
+    edges = rewired(request, edges)
     request.report("likeness", 1.0)
-    return Plan(inserted=inserted, edges=edges)
+    return Plan(np.zeros(0, dtype=np.int32), edges)
 
 
 def edits(graph: AttributedGraph, edges: NDArray[np.int32]) -> int:
@@ -65,7 +63,7 @@ def f1(graph: AttributedGraph, edges: NDArray[np.int32]) -> float:
     return 1 - edits(graph, edges) / max(graph.n_edges + len(edges), 1)
 
 
-def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.int32] | None:
+def by_attribute(request: Request) -> NDArray[np.int32] | None:
     """Return the edges of a release that is safe whatever t and epsilon are; None if none is found.
 
     With one quasi-identifier a value is a tuple, which exact cohorts serve better: there is none.
@@ -75,8 +73,6 @@ def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.in
     ----------
     request:
         Of its parameters k and alpha are used; one hop and the walk reading are meant.
-    inserted:
-        int32, shape (i,): class of each inserted vertex; none is sensitive.
 
     Returns
     -------
@@ -86,20 +82,16 @@ def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.in
     graph = request.graph
     if graph.codes.shape[1] <= 2 or not graph.n_edges:
         return None
-    kinds = Kinds(
-        np.concatenate((graph.qi_classes, inserted)).astype(np.int64),
-        QuasiIdentifierSpace.of_graph(graph),
-    )
-    like = np.concatenate((np.arange(graph.n_vertices), resembled(graph, inserted, request.rng)))
+    kinds = Kinds(graph.qi_classes.astype(np.int64), QuasiIdentifierSpace.of_graph(graph))
     cohorts = cohorts_of(
-        kinds.classes.astype(np.int32),
-        np.append(graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)),
-        csr_array(kinds.counts(graph.edges)[like].astype(np.int32)),
+        graph.qi_classes,
+        graph.is_sensitive,
+        csr_array(kinds.counts(graph.edges).astype(np.int32)),
         request.params,
         rng=request.rng,
         executor=request.executor,
     )
     if len(cohorts.sizes) * kinds.space.n_classes > CELLS_MAX:
         return None
-    number = neighbours_wanted(request, kinds, cohorts, like)
+    number = neighbours_wanted(request, kinds, cohorts)
     return edges_of(request, kinds, number[cohorts.of_vertex])

@@ -67,9 +67,7 @@ class Kinds:
         return counts
 
 
-def neighbours_wanted(
-    request: Request, kinds: Kinds, cohorts: Cohorts, like: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def neighbours_wanted(request: Request, kinds: Kinds, cohorts: Cohorts) -> NDArray[np.int64]:
     """Return how many neighbours of each class the members of each cohort shall have.
 
     Parameters
@@ -78,8 +76,6 @@ def neighbours_wanted(
         Of its graph the ties.
     kinds, cohorts:
         The released vertices.
-    like:
-        int64, shape (n,): the person whose neighbours count for each vertex.
 
     Returns
     -------
@@ -87,7 +83,7 @@ def neighbours_wanted(
         What two classes want of each other is equal, and within a class it is even.
     """
     rng = request.rng
-    targets = _averages(kinds, cohorts, request.graph.edges, like, rng)
+    targets = _averages(kinds, cohorts, request.graph.edges, rng)
     effort = request.options.effort
     trials = min(TRIALS[effort] * targets.number.size, TRIALS_MAX[effort])
     for asymmetry_price, heat in ROUNDS:
@@ -103,16 +99,15 @@ def _averages(
     kinds: Kinds,
     cohorts: Cohorts,
     edges: NDArray[np.int32],
-    like: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> core.Targets:
     """Return the averages of all members, rounded at random."""
     n_classes, sizes = kinds.space.n_classes, cohorts.sizes
-    n, ends = len(like), np.concatenate((edges, edges[:, ::-1]))
+    n, ends = len(kinds.classes), np.concatenate((edges, edges[:, ::-1]))
     one = np.ones(len(ends), dtype=np.int64)
     by_class = csr_array((one, (ends[:, 0], kinds.classes[ends[:, 1]])), shape=(n, n_classes))
     is_member = csr_array((np.ones(n, dtype=np.int64), (cohorts.of_vertex, np.arange(n))))
-    ties = (is_member @ by_class[like]).toarray()
+    ties = (is_member @ by_class).toarray()
     most = np.bincount(kinds.classes, minlength=n_classes) - np.eye(n_classes, dtype=np.int64)
     number = np.floor(ties / sizes[:, None] + rng.random(ties.shape)).astype(np.int64)
     number = np.minimum(number, most[cohorts.class_of])
@@ -124,7 +119,7 @@ def _averages(
     truth = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(truth, cohorts.class_of, ties)
     return core.Targets(
-        counts=kinds.counts(edges)[like],
+        counts=kinds.counts(edges),
         members=np.argsort(cohorts.of_vertex, kind="stable"),
         first=np.concatenate(([0], np.cumsum(sizes))),
         class_of=cohorts.class_of.astype(np.int64),

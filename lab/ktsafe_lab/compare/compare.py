@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Effort, OverAlpha, RareQi
+from ktsafe.options import Effort, RareQi
 from ktsafe.params import Reading
 from ktsafe.strategies import default_strategy, strategy_names
 from ktsafe.stream.commands.warm import compile_first
@@ -82,8 +82,7 @@ def compare(
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
     strategy: Annotated[str, typer.Option(help=f"Of {', '.join(strategy_names())}; or all.")] = "",
     effort: Annotated[str, typer.Option(help="Of fast, balanced, thorough.")] = "balanced",
-    rare_qi: Annotated[str, typer.Option(help="Of withhold, suppress, pad.")] = "withhold",
-    over_alpha: Annotated[str, typer.Option(help="Of suppress, pad.")] = "suppress",
+    rare_qi: Annotated[str, typer.Option(help="Of withhold, suppress.")] = "withhold",
     hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
     reading: Annotated[str, typer.Option(help="Of walk, induced.")] = "walk",
     drop_qi: Annotated[
@@ -119,7 +118,6 @@ def compare(
         "reading": _chosen(reading, "--reading", get_args(Reading)),
         "hops": numbers(hops, "--hops"),
         "rare_qi": _chosen(rare_qi, "--rare-qi", get_args(RareQi)),
-        "over_alpha": _chosen(over_alpha, "--over-alpha", get_args(OverAlpha)),
         "strategy": listed(everything if strategy == "all" else strategy or "-", "--strategy"),
         "effort": _chosen(effort, "--effort", get_args(Effort)),
         "alpha": listed(alpha, "--alpha"),

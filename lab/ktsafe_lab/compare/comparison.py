@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
-from ktsafe.options import Effort, OverAlpha, RareQi
+from ktsafe.options import Effort, RareQi
 from ktsafe.params import Reading
 from ktsafe.strategies import Request, check_strategy
 from ktsafe.stream.files.release_figures import WORTH, worth_of
@@ -35,7 +35,6 @@ OPTIONS = (
     "effort",
     "strategy",
     "rare_qi",
-    "over_alpha",
 )
 COST_PARTS = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
 Outcome = Literal["kt-safe", "unsafe", "infeasible", "failed"]
@@ -49,7 +48,7 @@ class Cell:
     ----------
     k, t, alpha, epsilon:
         The parameters, rationals as they were written.
-    effort, strategy, rare_qi, over_alpha:
+    effort, strategy, rare_qi:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
         Which neighbourhoods an attacker knows.
@@ -64,7 +63,6 @@ class Cell:
     effort: Effort
     strategy: str = "exact"
     rare_qi: RareQi = "withhold"
-    over_alpha: OverAlpha = "suppress"
     hops: int = 1
     reading: Reading = "walk"
     without: tuple[str, ...] = ()

@@ -13,8 +13,6 @@ from ktsafe_lab.tolerant import _locations_core as core
 
 def located(
     graph: AttributedGraph,
-    inserted: NDArray[np.int32],
-    is_sensitive: NDArray[np.bool_],
     edges: NDArray[np.int32],
     params: PrivacyParams,
 ) -> tuple[core.LocationTable, core.Vertices, core.Tolerance]:
@@ -24,10 +22,6 @@ def located(
     ----------
     graph:
         The true graph; its edges are not used.
-    inserted:
-        int32, shape (i,): class of each inserted vertex; they are numbered from n on.
-    is_sensitive:
-        bool, shape (n + i,).
     edges:
         int32, shape (m, 2): the released edges.
     params:
@@ -38,12 +32,12 @@ def located(
     ----------
     O(n * locations of a class).
     """
-    classes = np.concatenate((graph.qi_classes, inserted)).astype(np.int64)
+    classes = graph.qi_classes.astype(np.int64)
     n = len(classes)
     space = QuasiIdentifierSpace.of_graph(graph)
     values, offsets = space.columns[classes], space.offsets
-    is_real = np.arange(n) < graph.n_vertices
-    kinds = np.column_stack((np.ones(n), is_sensitive, is_real)).astype(np.int64)
+    everybody = np.ones(n)
+    kinds = np.column_stack((everybody, graph.is_sensitive, everybody)).astype(np.int64)
     rows = np.zeros((n, space.n_columns + 1), dtype=np.int64)
     rows[:, -1] = 1 + np.bincount(edges.reshape(-1), minlength=n)
     for column in values.T:

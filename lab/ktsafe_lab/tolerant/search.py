@@ -36,18 +36,13 @@ DENSE = 20
 """Mean degree from which as many as that are tried; in thinner graphs there is less to choose."""
 
 
-def undone(
-    request: Request, inserted: NDArray[np.int32], released: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def undone(request: Request, released: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the edges of a release that is nearer to the true graph, and as safe.
 
     Parameters
     ----------
     request:
         Where all protection sets of a class have k people, they keep them.
-    inserted:
-        int32, shape (i,): class of each inserted vertex, who are not sensitive and numbered from
-        n on.
     released:
         int32, shape (m, 2): the edges of a release that is safe for one hop and the walk reading.
 
@@ -56,12 +51,11 @@ def undone(
     int32, shape (m, 2)
     """
     graph, effort = request.graph, request.options.effort
-    is_sensitive = np.append(graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_))
-    at, vertices, rule = located(graph, inserted, is_sensitive, released, request.params)
+    at, vertices, rule = located(graph, released, request.params)
     assert at.unsafe[0] == 0, "The release to start from is not safe."
-    edges = _candidates(graph, released, len(is_sensitive))
+    edges = _candidates(graph, released)
     m = len(edges.ends)
-    mean_degree = 2 * m / max(len(is_sensitive), 1)
+    mean_degree = 2 * m / max(graph.n_vertices, 1)
     trials = int(TRIALS[effort] * m * min(1.0, mean_degree / DENSE))
     trials = min(trials, TRIALS_MAX[effort])
     for heat in HEATS[effort] if m else ():
@@ -69,20 +63,16 @@ def undone(
     return edges.ends[edges.shown]
 
 
-def _candidates(graph: AttributedGraph, released: NDArray[np.int32], n: int) -> core.Edges:
-    """Return all edges of the truth or of a release of n vertices.
-
-    The edges of inserted vertices stand for ties: without them low degrees would tell who they are.
-    """
+def _candidates(graph: AttributedGraph, released: NDArray[np.int32]) -> core.Edges:
+    """Return all edges of the truth or of a release."""
     true, shown = edge_keys(graph.edges), edge_keys(released)
     keys = np.union1d(true, shown)
     ends = np.column_stack((keys >> 32, keys & (2**32 - 1))).astype(np.int32)
-    is_dummy = (ends >= graph.n_vertices).any(axis=1)
     source = ends.reshape(-1)
     return core.Edges(
         ends=ends,
-        is_true=np.isin(keys, true) | is_dummy,
+        is_true=np.isin(keys, true),
         shown=np.isin(keys, shown),
-        first=np.searchsorted(np.sort(source), np.arange(n + 1)),
+        first=np.searchsorted(np.sort(source), np.arange(graph.n_vertices + 1)),
         own=np.argsort(source, kind="stable") // 2,
     )

@@ -15,7 +15,6 @@ import numpy as np
 
 from ktsafe.exact.exact_strategy import before_rewiring
 from ktsafe.exact.rewiring import rewired
-from ktsafe.rare_classes import lacking
 from ktsafe.strategies import Plan, Request
 from ktsafe_lab.by_attribute.attribute_strategy import by_attribute, edits, f1
 from ktsafe_lab.tolerant.search import undone
@@ -31,18 +30,16 @@ F1_GAIN = 0.1
 def tolerant(request: Request) -> Plan:
     """Return the plan of a release that costs at most what one without any edge would."""
     graph = request.graph
-    inserted = lacking(graph, request.params)
-    start, by_value = before_rewiring(request, price=PRICE).edges, by_attribute(request, inserted)
+    start, by_value = before_rewiring(request, price=PRICE).edges, by_attribute(request)
     if by_value is not None and (
         edits(graph, by_value) < edits(graph, start)
         or f1(graph, by_value) > f1(graph, start) + F1_GAIN
     ):
         start = by_value
-    edges = undone(request, inserted, start)
+    edges = undone(request, start)
     if edits(graph, edges) > graph.n_edges:
-        edges = undone(request, inserted, before_rewiring(request).edges)
+        edges = undone(request, before_rewiring(request).edges)
     request.report("undoing", 1.0)
-    classes = np.concatenate((graph.qi_classes, inserted))
-    edges = rewired(request, classes, edges)
+    edges = rewired(request, edges)
     request.report("likeness", 1.0)
-    return Plan(inserted=inserted, edges=edges)
+    return Plan(np.zeros(0, dtype=np.int32), edges)

@@ -16,7 +16,7 @@ from ktsafe.verify import verify_graph
 from ktsafe_lab.by_attribute import attribute_strategy
 from ktsafe_lab.by_attribute.attribute_strategy import attribute, by_attribute, edits, f1
 from lab.tests.by_attribute.hubs import fast, released, with_hubs
-from tests.ktsafe.exact.graphs import as_set, graph_of
+from tests.ktsafe.exact.graphs import as_set, graph_of, treated
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 LONG = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,10 +29,11 @@ def test_releases_are_safe_without_tolerance(
     graph: AttributedGraph, params: PrivacyParams, seed: int
 ) -> None:
     """By the definition with t and epsilon 0 nobody is unsafe, at the cost of no edge at most."""
+    graph = treated(graph, params)
     plan = attribute(fast(graph, params, seed))
     as_set(plan.edges)
     strict = dataclasses.replace(params, t=Fraction(0), epsilon=0)
-    assert unsafe_by_definition(released(graph, plan.inserted, plan.edges), strict) == []
+    assert unsafe_by_definition(released(graph, NOBODY, plan.edges), strict) == []
     assert edits(graph, plan.edges) <= graph.n_edges
 
 
@@ -41,15 +42,14 @@ def test_releases_are_safe_without_tolerance(
 def test_so_are_those_that_no_exact_one_replaces(
     graph: AttributedGraph, params: PrivacyParams, seed: int
 ) -> None:
-    """Inserted vertices belong to cohorts, too; with no edge everybody is equal."""
-    short = np.bincount(graph.qi_classes, minlength=1)
-    inserted = np.repeat(np.arange(len(short)), np.where(short, 40, 0)).astype(np.int32)
-    edges = by_attribute(fast(graph, params, seed), inserted)
+    """With no edge everybody is equal."""
+    graph = treated(graph, params)
+    edges = by_attribute(fast(graph, params, seed))
     if edges is None:
         return
     as_set(edges)
     strict = dataclasses.replace(params, t=Fraction(0), epsilon=0, alpha=Fraction(1))
-    assert unsafe_by_definition(released(graph, inserted, edges), strict) == []
+    assert unsafe_by_definition(released(graph, NOBODY, edges), strict) == []
 
 
 def test_more_is_shown_than_by_tuple() -> None:
@@ -58,7 +58,7 @@ def test_more_is_shown_than_by_tuple() -> None:
     params = PrivacyParams(k=5, t=0, epsilon=0)  # type: ignore[arg-type]
     by_tuple = before_rewiring(fast(graph, params)).edges
     plan = attribute(fast(graph, params))
-    assert verify_graph(released(graph, plan.inserted, plan.edges), params).is_safe
+    assert verify_graph(released(graph, NOBODY, plan.edges), params).is_safe
     assert f1(graph, plan.edges) > f1(graph, by_tuple) + 0.04
     assert edits(graph, plan.edges) < 6 / 7 * edits(graph, by_tuple)
 
@@ -82,21 +82,21 @@ def test_one_attribute_is_left_to_exact_cohorts() -> None:
     """A value is a tuple then; and without ties there is nothing to plan."""
     params = PrivacyParams(k=5)
     one = graph_of([0, 0, 1, 1] * 20, [False] * 80, [(u, u + 1) for u in range(79)])
-    assert by_attribute(fast(one, params), NOBODY) is None
+    assert by_attribute(fast(one, params)) is None
     graph = with_hubs(100, 10, seed=0)
     without = AttributedGraph.from_codes(
         graph.schema, graph.categories, graph.codes, graph.edges[:0]
     )
-    assert by_attribute(fast(without, params), NOBODY) is None
+    assert by_attribute(fast(without, params)) is None
 
 
 def test_too_many_kinds_are_left_to_exact_cohorts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where targets would take too much memory the release is that of exact cohorts."""
     graph = with_hubs(300, 20, seed=0)
     params = PrivacyParams(k=5)
-    assert by_attribute(fast(graph, params), NOBODY) is not None
+    assert by_attribute(fast(graph, params)) is not None
     monkeypatch.setattr(attribute_strategy, "CELLS_MAX", 400)
-    assert by_attribute(fast(graph, params), NOBODY) is None
+    assert by_attribute(fast(graph, params)) is None
     plan = attribute(fast(graph, params))
     assert differing_rows(graph, plan.edges, params.k) == 0
 

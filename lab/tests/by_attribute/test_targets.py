@@ -180,8 +180,7 @@ def wanted_of(graph: AttributedGraph, params: PrivacyParams, seed: int) -> np.nd
     cohorts = cohorts_of(
         graph.qi_classes, graph.is_sensitive, counts, params, rng=np.random.default_rng(seed)
     )
-    like = np.arange(graph.n_vertices)
-    return neighbours_wanted(request, kinds, cohorts, like)[cohorts.of_vertex]
+    return neighbours_wanted(request, kinds, cohorts)[cohorts.of_vertex]
 
 
 @LONG

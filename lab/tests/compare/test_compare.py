@@ -188,7 +188,7 @@ def test_unreadable_data_end_the_comparison(tmp_path, data, capsys):
         ("--drop-qi=illness", "It has group, age"),
         ("--strategy=exact,magic", "There are exact"),
         ("--rare-qi=drop", "withhold"),
-        ("--over-alpha=withhold", "suppress"),
+        ("--rare-qi=pad", "suppress"),
         ("--hops=1,far", "whole numbers"),
         ("--reading=both", "induced"),
         ("--workers=0", "workers"),

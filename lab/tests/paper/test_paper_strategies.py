@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
-from ktsafe.anonymization import anonymize_in_order
+from ktsafe.anonymization import anonymize_everybody
 from ktsafe.datasets import uniform
 from ktsafe.strategies import Request, check_strategy, strategy_named
 from ktsafe.verify import verify_graph
@@ -23,12 +23,12 @@ NAMES = ("none", "pruning", "partition", "partition+pruning", "kl-graph")
 
 def released(name, graph=GRAPH, params=PARAMS, *, executor=None):
     """Return what a strategy releases."""
-    options = AnonymizeOptions("fast", name, rare_qi="pad", over_alpha="pad")
+    options = AnonymizeOptions("fast", name)
     rng, strategy = np.random.default_rng(7), strategy_named(name)
     check_strategy(name, params)
     if isinstance(strategy, ByThePaper):
         strategy = strategy.in_parts(50, 2)
-    return anonymize_in_order(Request(graph, params, rng, options, executor), strategy)
+    return anonymize_everybody(Request(graph, params, rng, options, executor), strategy)
 
 
 @pytest.mark.parametrize(("plain", "pruned"), [NAMES[:2], NAMES[2:4]])

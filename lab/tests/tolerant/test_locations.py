@@ -20,7 +20,7 @@ def test_unsafe_vertices_are_those_of_the_definition(
     graph: AttributedGraph, params: PrivacyParams
 ) -> None:
     """A vertex is unsafe where its location is, and nowhere else."""
-    at, _, _ = located(graph, NOBODY, graph.is_sensitive, graph.edges, params)
+    at, _, _ = located(graph, graph.edges, params)
     size, sensitive, _ = at.in_set[at.of_vertex].T
     alpha = params.alpha
     unsafe = (size < params.k) | (sensitive * alpha.denominator > alpha.numerator * size)
@@ -36,8 +36,8 @@ def test_moves_end_where_counting_anew_does(
     """Vertices that move one by one, in any order, have the sets of whoever begins there."""
     n = graph.n_vertices
     edges = other.edges[(other.edges < n).all(axis=1)]
-    at, vertices, rule = located(graph, NOBODY, graph.is_sensitive, graph.edges, params)
-    there, _, _ = located(graph, NOBODY, graph.is_sensitive, edges, params)
+    at, vertices, rule = located(graph, graph.edges, params)
+    there, _, _ = located(graph, edges, params)
     at.floor[:] = 0
     for v in np.random.default_rng(seed).permutation(n):
         core.leave(at, vertices, rule, v)

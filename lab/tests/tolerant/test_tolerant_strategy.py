@@ -14,14 +14,14 @@ from ktsafe.edges import edge_keys
 from ktsafe.exact.exact_strategy import before_rewiring
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
-from ktsafe_lab.tolerant.locations import located
 from ktsafe_lab.tolerant.search import undone
 from ktsafe_lab.tolerant.tolerant_strategy import tolerant
 from lab.tests.by_attribute.hubs import fast, released, with_hubs
-from tests.ktsafe.exact.graphs import as_set
+from tests.ktsafe.exact.graphs import as_set, treated
 from tests.ktsafe.exact.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
+NOBODY = np.zeros(0, dtype=np.int32)
 LONG = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -41,10 +41,11 @@ def test_undoing_keeps_everybody_safe_and_costs_less(
     graph: AttributedGraph, params: PrivacyParams, seed: int
 ) -> None:
     """By the definition nobody is unsafe; the cost is at most that of the exact release."""
+    graph = treated(graph, params)
     fast = dataclasses.replace(request(graph, params, seed), options=AnonymizeOptions("fast"))
     exact = before_rewiring(fast)
-    edges = undone(fast, exact.inserted, exact.edges)
-    release = released(graph, exact.inserted, edges)
+    edges = undone(fast, exact.edges)
+    release = released(graph, NOBODY, edges)
     assert as_set(edges) <= as_set(graph.edges) | as_set(exact.edges)
     assert unsafe_by_definition(release, params) == []
     assert differing(graph, edges) <= differing(graph, exact.edges)
@@ -55,8 +56,8 @@ def test_tolerance_saves_edits() -> None:
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
     params = PrivacyParams()
     exact = before_rewiring(request(graph, params))
-    edges = undone(request(graph, params), exact.inserted, exact.edges)
-    assert verify_graph(released(graph, exact.inserted, edges), params).is_safe
+    edges = undone(request(graph, params), exact.edges)
+    assert verify_graph(released(graph, NOBODY, edges), params).is_safe
     assert differing(graph, edges) < 0.9 * differing(graph, exact.edges)
 
 
@@ -65,28 +66,11 @@ def test_nothing_is_undone_without_tolerance_that_cohorts_need() -> None:
     graph = uniform(200, 600, rng=np.random.default_rng(1), n_tuples=2)
     params = PrivacyParams(k=5, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
     exact = before_rewiring(request(graph, params))
-    edges = undone(request(graph, params), exact.inserted, exact.edges)
-    release = released(graph, exact.inserted, edges)
+    edges = undone(request(graph, params), exact.edges)
+    release = released(graph, NOBODY, edges)
     rows = np.column_stack((graph.qi_classes, np.zeros((200, 2), dtype=np.int64)))
     np.add.at(rows, (release.edges, 1 + graph.qi_classes[release.edges[:, ::-1]]), 1)
     assert np.unique(rows, axis=0, return_counts=True)[1].min() >= params.k
-
-
-def test_real_people_stay_behind_k() -> None:
-    """Where every protection set of a class has k people, inserted vertices replace none."""
-    graph = uniform(300, 900, rng=np.random.default_rng(2), n_tuples=2)
-    params = PrivacyParams(k=5, alpha=1)  # type: ignore[arg-type]
-    exact = before_rewiring(request(graph, params))
-    # Inserted vertices that nobody needs, on the location of people without a shown edge.
-    inserted = np.repeat(np.arange(2, dtype=np.int32), 5)
-    is_sensitive = np.append(graph.is_sensitive, np.zeros(10, dtype=np.bool_))
-    before = located(graph, inserted, is_sensitive, exact.edges, params)[0]
-    edges = undone(request(graph, params), inserted, exact.edges)
-    after = located(graph, inserted, is_sensitive, edges, params)[0]
-    for c in range(2):
-        members = np.flatnonzero(np.append(graph.qi_classes, inserted) == c)
-        least = [at.in_set[at.of_vertex[members], 2].min() for at in (before, after)]
-        assert least[1] >= min(params.k, least[0])
 
 
 @LONG
@@ -95,16 +79,17 @@ def test_no_release_costs_more_than_publishing_nothing(
     graph: AttributedGraph, params: PrivacyParams, seed: int
 ) -> None:
     """However cheap inserted edges were to begin with, at most as many edges differ as ties are."""
+    graph = treated(graph, params)
     plan = tolerant(request(graph, params, seed))
     assert differing(graph, plan.edges) <= graph.n_edges
-    assert unsafe_by_definition(released(graph, plan.inserted, plan.edges), params) == []
+    assert unsafe_by_definition(released(graph, NOBODY, plan.edges), params) == []
 
 
 def test_ties_are_shown_at_the_price_of_inserted_edges() -> None:
     """More ties are shown than if an inserted edge were as dear as a hidden tie, for less cost."""
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
     exact = before_rewiring(request(graph, PrivacyParams()))
-    dear = undone(request(graph, PrivacyParams()), exact.inserted, exact.edges)
+    dear = undone(request(graph, PrivacyParams()), exact.edges)
     cheap = tolerant(request(graph, PrivacyParams())).edges
     true = edge_keys(graph.edges)
     assert np.isin(edge_keys(cheap), true).sum() > np.isin(edge_keys(dear), true).sum()
@@ -115,9 +100,7 @@ def test_cohorts_nearly_equal_by_value_show_more() -> None:
     """With two quasi-identifiers a release begins nearer to the truth than in exact cohorts."""
     graph = with_hubs(600, 30, seed=0)
     params = PrivacyParams(k=5)
-    exact = undone(
-        fast(graph, params), np.zeros(0, np.int32), before_rewiring(fast(graph, params)).edges
-    )
+    exact = undone(fast(graph, params), before_rewiring(fast(graph, params)).edges)
     plan = tolerant(fast(graph, params))
-    assert verify_graph(released(graph, plan.inserted, plan.edges), params).is_safe
+    assert verify_graph(released(graph, NOBODY, plan.edges), params).is_safe
     assert differing(graph, plan.edges) < 0.9 * differing(graph, exact)

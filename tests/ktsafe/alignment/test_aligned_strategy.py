@@ -24,18 +24,18 @@ from ktsafe import (
 from ktsafe.alignment import _aligned_core as core
 from ktsafe.alignment import parts as alignment_parts
 from ktsafe.alignment.aligned_strategy import seated
-from ktsafe.anonymization import Anonymized, anonymize_in_order
+from ktsafe.anonymization import Anonymized, anonymize_everybody, anonymize_in_order
 from ktsafe.datasets import uniform
 from ktsafe.edges import edge_keys
 from ktsafe.strategies import Request
 from ktsafe.verify import verify, verify_graph
 from tests.ktsafe.small_graphs import graphs
 
-OPTIONS = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
+OPTIONS = AnonymizeOptions("fast", "aligned")
 
 
 def aligned(graph: AttributedGraph, params: PrivacyParams, seed: int = 0) -> Anonymized:
-    return anonymize_in_order(Request(graph, params, np.random.default_rng(seed), OPTIONS))
+    return anonymize_everybody(Request(graph, params, np.random.default_rng(seed), OPTIONS))
 
 
 def orbits_of(shift: NDArray[np.int32]) -> dict[frozenset[int], set[frozenset[int]]]:
@@ -91,7 +91,7 @@ def test_robust_releases_are_safe_and_show_no_orbit_for_one_tie(
     params = PrivacyParams(k=k, alpha=Fraction(1, 2), epsilon=0, t=0)
     options = dataclasses.replace(OPTIONS, strategy="robust")
     rng = np.random.default_rng(seed)
-    outcome = anonymize_in_order(Request(graph, params, rng, options))
+    outcome = anonymize_everybody(Request(graph, params, rng, options))
     released = outcome.graph
     assert verify_graph(released, params, certificate=outcome.shift).is_safe
     for hops in (1, 2):
@@ -168,20 +168,13 @@ def test_the_same_seed_gives_the_same_release() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(graphs(n_max=20), st.sampled_from([1, 3, 8]), st.sampled_from([Fraction(1, 7), Fraction(1)]))
-def test_without_hops_only_vertices_are_inserted(
-    graph: AttributedGraph, k: int, alpha: Fraction
-) -> None:
-    """For n = 0 classes are filled up, as far as needed, and no edge is added."""
+def test_without_hops_nothing_is_inserted(graph: AttributedGraph, k: int, alpha: Fraction) -> None:
+    """For n = 0 whole classes are protection sets: all ties of the published are shown."""
     params = PrivacyParams(k=k, alpha=alpha, n_hops=0)
-    released = aligned(graph, params).graph
-    assert verify_graph(released, params, workers=1).is_safe
-    assert released.n_edges == graph.n_edges
-    one_less = released.n_vertices - 1
-    if one_less >= graph.n_vertices:
-        verdict = verify(
-            released.codes[:one_less, :-1], released.is_sensitive[:one_less], graph.edges, params
-        )
-        assert not verdict.is_safe
+    made = anonymize_in_order(Request(graph, params, np.random.default_rng(0), OPTIONS))
+    assert verify_graph(made.graph, params, workers=1).is_safe
+    assert (made.origin >= 0).all()
+    assert np.array_equal(made.graph.edges, graph.subgraph(made.origin).edges)
 
 
 def test_strategies_for_stars_refuse_other_neighbourhoods() -> None:
@@ -206,7 +199,7 @@ def test_parts_give_the_same_release_in_any_executor(
     with (
         ThreadPoolExecutor(2) if kind == "threads" else ProcessPoolExecutor(1, mp_context=context)
     ) as pool:
-        together = anonymize_in_order(
+        together = anonymize_everybody(
             Request(graph, params, np.random.default_rng(0), OPTIONS, pool)
         )
     assert np.array_equal(alone.graph.edges, together.graph.edges)

@@ -6,12 +6,19 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
+from ktsafe.anonymization import Anonymized, anonymize_everybody
 from ktsafe.attributes.inserted_values import with_inserted
 from ktsafe.datasets import uniform
-from ktsafe.strategies import Plan
+from ktsafe.strategies import Plan, Request
 from ktsafe.verify import verify_graph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
+
+
+def with_groups_filled(graph: AttributedGraph, params: PrivacyParams) -> Anonymized:
+    """Return a release of everybody whose groups are filled with inserted vertices."""
+    options = AnonymizeOptions("fast", "aligned")
+    return anonymize_everybody(Request(graph, params, np.random.default_rng(1), options))
 
 
 def copies_of(graph: AttributedGraph, count: int) -> Plan:
@@ -53,8 +60,7 @@ def test_a_real_release_has_sensitive_inserted_vertices_and_is_safe() -> None:
     """The strict verifier passes what comes of it."""
     graph = uniform(500, 1_500, n_tuples=30, rng=np.random.default_rng(2))
     params = PrivacyParams(k=20)
-    options = AnonymizeOptions(effort="fast", rare_qi="pad", over_alpha="pad")
-    outcome = anonymize(graph, params, rng=np.random.default_rng(1), options=options)
+    outcome = with_groups_filled(graph, params)
     inserted = outcome.origin < 0
     assert inserted.sum() > 5
     assert outcome.graph.is_sensitive[inserted].any()
@@ -65,8 +71,7 @@ def test_orbits_bear_what_alpha_allows() -> None:
     """Under a certificate each orbit stays within alpha, which every protection set then does."""
     graph = uniform(60, 120, rng=np.random.default_rng(2))
     params = PrivacyParams(k=5, n_hops=2, alpha=0.4)  # type: ignore[arg-type]
-    options = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
-    outcome = anonymize(graph, params, rng=np.random.default_rng(1), options=options)
+    outcome = with_groups_filled(graph, params)
     assert outcome.shift is not None
     assert outcome.graph.is_sensitive[outcome.origin < 0].any()
     assert verify_graph(outcome.graph, params).is_safe

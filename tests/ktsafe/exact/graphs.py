@@ -7,7 +7,9 @@ from collections import Counter
 import numpy as np
 from hypothesis import strategies as st
 
-from ktsafe import AttributedGraph, Schema
+from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe.options import DEFAULTS
+from ktsafe.rare_classes import prepare
 
 SCHEMA = Schema(("kind",), "state", frozenset({"ill"}), expect_absent={"ill"})
 
@@ -49,3 +51,8 @@ def as_set(edges):
     assert len(set(pairs)) == len(pairs)
     assert all(u != v for u, v in pairs)
     return set(pairs)
+
+
+def treated(graph: AttributedGraph, params: PrivacyParams) -> AttributedGraph:
+    """Return a graph whose classes can be cohorts: what strategies get to see."""
+    return prepare(graph, params, DEFAULTS, np.random.default_rng(0)).graph

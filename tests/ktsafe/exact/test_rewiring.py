@@ -29,7 +29,7 @@ def test_rows_and_ties_stay(graph, seed, part_min):
     kinds = graph.qi_classes
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rewiring, "PART_MIN", part_min)
-        after = rewired(Request(graph, PrivacyParams(), rng), kinds, edges)
+        after = rewired(Request(graph, PrivacyParams(), rng), edges)
     assert len(as_set(after)) == len(after) == len(edges)
     assert rows(n, kinds, as_set(after)) == rows(n, kinds, as_set(edges))
     ties = as_set(graph.edges)
@@ -54,7 +54,7 @@ def test_inserted_edges_gain_common_neighbours():
         new = as_set(after) - set(shown)
         return sum(len(list(nx.common_neighbors(released, u, v))) for u, v in new)
 
-    after = rewired(Request(graph, PrivacyParams(), rng), graph.qi_classes, edges)
+    after = rewired(Request(graph, PrivacyParams(), rng), edges)
     assert common(after) > 2 * common(edges)
 
 
@@ -112,6 +112,6 @@ def test_an_exchange_is_found_among_many_classes():
     inserted = [(5 * g, 5 * h + 1) for g, h in enumerate(other)]
     graph = graph_of(kinds, [False] * len(kinds), shown)
     edges = np.array(shown + inserted, dtype=np.int32)
-    after = rewired(Request(graph, PrivacyParams(), rng), graph.qi_classes, edges)
+    after = rewired(Request(graph, PrivacyParams(), rng), edges)
     within = sum(u // 5 == v // 5 for u, v in as_set(after) - as_set(shown))
     assert within > n_groups / 2

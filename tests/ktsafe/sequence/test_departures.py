@@ -18,7 +18,7 @@ from tests.ktsafe.sequence.test_audited import audited
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 LEAVING = {"ties": 2, "leaves": 4, "joins": 2}
-MOVING = {"ties": 2, "moves": 4}
+MOVING = {"ties": 2, "moves": 60}
 Release = naive.Release
 UNCHANGED, GONE = "unchanged", "gone"
 
@@ -42,20 +42,11 @@ def owners(sequence: SequenceEngine) -> dict[int, int]:
     return {i: key for i, key in zip(released.ids.tolist(), keys, strict=True) if key >= 0}
 
 
-@pytest.mark.parametrize(
-    ("activity", "options"),
-    [
-        (LEAVING, {}),
-        (MOVING, {"qi_change": "rebirth"}),
-        (MOVING | {"moves": 60}, {}),
-    ],
-)
-def test_who_leaves_is_as_hard_to_find_as_who_stays(
-    activity: dict[str, int], options: dict[str, object]
-) -> None:
+@pytest.mark.parametrize("activity", [LEAVING, MOVING])
+def test_who_leaves_is_as_hard_to_find_as_who_stays(activity: dict[str, int]) -> None:
     """No value of the place changes; it vanishes, gains or loses only as k of its kind do."""
     world, rng = World(160, 300, 5, sensitive=0.3), np.random.default_rng(0)
-    sequence = world.begin(**options)
+    sequence = world.begin()
     n_left = n_changed = 0
     for _ in range(10):
         before, was = naive.published(sequence), owners(sequence)
@@ -75,11 +66,10 @@ def test_who_leaves_is_as_hard_to_find_as_who_stays(
     assert n_changed
 
 
-@pytest.mark.parametrize("options", [{}, {"qi_change": "rebirth"}])
-def test_a_place_shows_its_value_for_as_long_as_it_is_there(options: dict[str, object]) -> None:
+def test_a_place_shows_its_value_for_as_long_as_it_is_there() -> None:
     """Over all later releases, whoever else changes, a place that was left keeps its values."""
     world, rng = World(160, 300, 6, sensitive=0.3), np.random.default_rng(0)
-    sequence = world.begin(**options)
+    sequence = world.begin()
     kept: dict[int, tuple[str, ...]] = {}
     for _ in range(10):
         before = naive.published(sequence)[0]
@@ -103,12 +93,11 @@ def test_what_was_vacated_is_undone_with_the_release() -> None:
     assert nothing.vacated.tolist() == []
 
 
-@pytest.mark.parametrize("qi_change", ["hold", "rebirth"])
-def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only(qi_change: str) -> None:
+def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only() -> None:
     """Quasi-identifier and sensitive value change at once: the place that is left tells neither."""
     values = [("x", "1", "well")] * 9
     first = Changes(joined=np.arange(9), joined_values=values)
-    options = SequenceOptions(qi_change=qi_change, effort="fast")  # type: ignore[arg-type]
+    options = SequenceOptions(effort="fast")
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
     before = naive.published(sequence)[0]
     cohorts = sequence.cohorts().tolist()
@@ -120,8 +109,7 @@ def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only(qi_chan
     after = naive.published(sequence)[0]
     assert len(step.vacated) == len(group)
     assert all(after[v] == before[v] for v in step.vacated.tolist() if v in after)
-    if qi_change == "hold":
-        assert sorted(after[v][-1] for v in after.keys() - before.keys()).count("ill") == 1
+    assert sorted(after[v][-1] for v in after.keys() - before.keys()).count("ill") == 1
 
 
 @settings(max_examples=40, deadline=None)
@@ -132,15 +120,14 @@ def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only(qi_chan
         max_size=40,
     ),
     st.integers(1, 5),
-    st.sampled_from(["hold", "rebirth"]),
 )
 def test_the_auditor_refuses_no_release_for_a_value(
-    events: list[tuple[int, str]], per_release: int, qi_change: str
+    events: list[tuple[int, str]], per_release: int
 ) -> None:
     """Whatever is updated, hidden, moved or left: no place that was left changes alone."""
     people = dict.fromkeys(range(15), ("x", "1", "well"))
     first = Changes(joined=np.arange(15), joined_values=list(people.values()))
-    options = SequenceOptions(qi_change=qi_change, effort="fast")  # type: ignore[arg-type]
+    options = SequenceOptions(effort="fast")
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
     assert auditor.extend(audited(sequence)).is_safe

@@ -14,10 +14,10 @@ from ktsafe.sequence import SequenceEngine, SequenceOptions
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 
-def pages_of(seed: int, births: str, executor: Executor | None) -> list[dict[str, bytes]]:
+def pages_of(seed: int, executor: Executor | None) -> list[dict[str, bytes]]:
     """Return all pages of each release of a changing world."""
     world, rng = World(60, 200, seed), np.random.default_rng(seed)
-    options = SequenceOptions(effort="balanced", births=births)  # type: ignore[arg-type]
+    options = SequenceOptions(effort="balanced")
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, world.first, rng, executor)
     found = [dict(sequence.pages())]
     for _ in range(4):
@@ -27,12 +27,12 @@ def pages_of(seed: int, births: str, executor: Executor | None) -> list[dict[str
 
 
 @settings(max_examples=5, deadline=None)
-@given(seed=st.integers(0, 10_000), births=st.sampled_from(["withhold", "pad"]))
-def test_an_executor_changes_no_byte(seed: int, births: str) -> None:
+@given(seed=st.integers(0, 10_000))
+def test_an_executor_changes_no_byte(seed: int) -> None:
     """One, two and four threads remember and release what the calling thread does."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rewiring, "PART_MIN", 5)
-        alone = pages_of(seed, births, None)
+        alone = pages_of(seed, None)
         for workers in (1, 2, 4):
             with ThreadPoolExecutor(workers) as executor:
-                assert pages_of(seed, births, executor) == alone
+                assert pages_of(seed, executor) == alone

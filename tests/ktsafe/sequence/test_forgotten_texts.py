@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams
+from ktsafe.graph import MISSING
 from ktsafe.sequence import SequenceEngine, SequenceOptions
 from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence.memory.codes import GONE
-from ktsafe.sequence.people.new_cohorts import harmless_codes
+from ktsafe.sequence.people.sensitive_updates import _suppressed
 from ktsafe.sequence.people.step_context import StepContext
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
@@ -39,19 +41,16 @@ def remembered(sequence: SequenceEngine) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", [SequenceEngine, AlignedSequence])
-@pytest.mark.parametrize("births", ["pad", "withhold"])
 @pytest.mark.parametrize("seed", range(2))
-def test_forgetting_at_any_time_changes_no_release(
-    kind: type[SequenceEngine], births: str, seed: int
-) -> None:
+def test_forgetting_at_any_time_changes_no_release(kind: type[SequenceEngine], seed: int) -> None:
     """One sequence forgets as it goes; a twin is read from pages, some of them after an erasure.
 
-    Values come back by other people, and inserted ones are drawn: all releases are the same, and
+    Values come back by other people: all releases are the same, and
     after an erasure only texts are left that a living person has or a release shows.
     """
     world = RareWorld(40, 50, seed)
     params = PARAMS if kind is SequenceEngine else PrivacyParams(k=3, n_hops=2, reading="induced")
-    options = SequenceOptions(effort="fast", births=births, birth_wait_max=1)
+    options = SequenceOptions(effort="fast", birth_wait_max=1)
     one = kind.begin(SCHEMA, params, options, world.first, np.random.default_rng(0))
     one.forget_with(KEY)
     pages, dice = dict(one.pages()), np.random.default_rng(seed)
@@ -75,19 +74,23 @@ def test_forgetting_at_any_time_changes_no_release(
         assert naive.published(twin) == naive.published(one)
         assert dict(twin.pages()) == dict(one.pages())
         pages = dict(twin.pages())
-    assert n_forgotten or births == "pad"  # Places keep what they show.
+    assert n_forgotten
 
 
-def test_who_is_inserted_gets_no_value_that_nobody_has() -> None:
-    """Codes of forgotten texts are not among those that are drawn."""
+def test_nobody_shows_a_value_that_nobody_has() -> None:
+    """Where the missing value is sensitive another hides one, and no forgotten text."""
     world, rng = RareWorld(40, 50, 0), np.random.default_rng(0)
-    options = SequenceOptions(effort="fast", births="withhold")
+    options = SequenceOptions(effort="fast")
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, world.first, rng)
     sequence.forget_with(KEY)
     for _ in range(8):
         sequence.advance(world.change(joins=4, leaves=6), rng)
     texts = sequence._state.codes.sensitive
-    drawn = harmless_codes(StepContext(sequence._state, sequence._spec, rng, None))
+    values = frozenset({*SCHEMA.sensitive_values, MISSING})
+    schema = dataclasses.replace(SCHEMA, sensitive_values=values)
+    spec = dataclasses.replace(sequence._spec, schema=schema)
+    context = StepContext(sequence._state, spec, rng, None)
     assert any(text.startswith(GONE) for text in texts)
-    assert [texts[code] for code in drawn if texts[code].startswith(GONE)] == []
-    assert "well" in {texts[code] for code in drawn}
+    shown = texts[_suppressed(context)]
+    assert not shown.startswith(GONE)
+    assert shown not in values

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.sequence import SequenceEngine
-from tests.ktsafe.sequence.world import PARAMS, World
+from tests.ktsafe.sequence.world import World
 
 Tie = frozenset[int]
 
@@ -56,49 +54,3 @@ def test_residual_edges_and_their_ages(seed: int) -> None:
         assert figures.residual_age_median == (statistics.median_low(ages) if ages else 0)
         assert SequenceEngine.from_pages(dict(sequence.pages())).figures() == figures
     assert oldest > 0
-
-
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 10_000), margin=st.integers(0, 2))
-def test_few_who_are_reborn_wait_for_others(seed: int, margin: int) -> None:
-    """Whoever changes leaves the place at once, and comes back only with k people in one cohort."""
-    world = World(60, 60, seed)
-    sequence = world.begin(qi_change="rebirth", sybil_margin=margin)
-    rng = np.random.default_rng(seed)
-    waited = 0
-    for _ in range(6):
-        before = place_of(sequence)
-        changes = world.change(ties=1, joins=2, leaves=1, moves=2)
-        sequence.advance(changes, rng)
-        now = place_of(sequence)
-        moved = set(changes.changed.tolist()) & before.keys()
-        assert all(now.get(key) != before[key] for key in moved)
-        released = sequence.released()
-        cohort = dict(zip(released.ids.tolist(), sequence.cohorts().tolist(), strict=True))
-        people = Counter(cohort[published] for published in now.values())
-        came = {key for key in now if now[key] != before.get(key)}
-        assert all(people[cohort[now[key]]] >= PARAMS.k for key in came)
-        waited += len(moved - now.keys())
-        assert set(now) <= set(world.people)
-        assert sequence.figures().withheld_vertices == len(set(world.people) - set(now))
-    assert waited > 0
-
-
-@pytest.mark.parametrize("births", ["withhold", "pad"])
-def test_one_who_is_reborn_alone(births: str) -> None:
-    """A single rebirth waits for ever, or is padded after its time, never shown with fewer."""
-    world = World(60, 0, 3)
-    options = {"qi_change": "rebirth", "births": births, "birth_wait_max": 2}
-    sequence = world.begin(**options)
-    changes = world.change(ties=0, moves=1)
-    key = int(changes.changed[0])
-    rng = np.random.default_rng(0)
-    sequence.advance(changes, rng)
-    for _ in range(3):
-        assert key not in place_of(sequence)
-        if births == "pad" and sequence.figures().withheld_age_max == 1:
-            break
-        sequence.advance(world.change(ties=0), rng)
-    sequence.advance(world.change(ties=0), rng)
-    assert (key in place_of(sequence)) == (births == "pad")
-    assert sequence.figures().cohort_size_min >= PARAMS.k

@@ -353,7 +353,7 @@ def test_fresh_releases_of_a_changing_graph_fail():
         graph = AttributedGraph.from_codes(
             true.schema, true.categories, true.codes, true.edges[kept]
         )
-        options = AnonymizeOptions(effort="fast", rare_qi="pad", over_alpha="pad")
+        options = AnonymizeOptions(effort="fast")
         release = anonymize(graph, params, rng=np.random.default_rng(i), options=options).graph
         ids = [f"v{v}" if v < n else f"i{i}v{v}" for v in range(release.n_vertices)]
         found.append(

@@ -75,7 +75,8 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.reading", "both", "privacy.reading"),
         ("privacy.window", "all", "window"),
         ("anonymize.rare_qi", "withhold", "anonymize"),
-        ("sequence.births", "drop", "sequence.births"),
+        ("sequence.births", "withhold", "births"),
+        ("sequence.qi_change", "hold", "qi_change"),
         ("sequence.sybil_margin", -1, "sybil_margin"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.checkpoint_records_max", 0, "checkpoint_records_max"),
@@ -138,7 +139,7 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     """Every option has its key, the same default, and arrives."""
     settings = config.check(MINIMAL, tmp_path, "here")
     assert settings.sequence == SequenceOptions()
-    table = {"sybil_margin": 1, "births": "pad"}
+    table = {"sybil_margin": 1, "birth_wait_max": 5}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)
     options = SequenceOptions().to_mapping().keys() - {"effort", "aim"}  # [release] has them

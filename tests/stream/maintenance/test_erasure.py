@@ -226,7 +226,7 @@ def test_values_that_nobody_has_leave_the_memory_of_a_sequence(tmp_path, monkeyp
             folder,
             [first],
             store=disk_store(folder / "store", SCHEMA),
-            sequence=SequenceOptions(births="withhold", effort="fast"),
+            sequence=SequenceOptions(effort="fast"),
             seed=1,
         )
         world.run()

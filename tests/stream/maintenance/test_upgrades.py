@@ -29,8 +29,6 @@ ENDED = Path(__file__).parent / "ended" / "9a02dc2.tar.xz"
 INTRODUCED = {
     "sybil_margin": 2,
     "birth_wait_max": 12,
-    "births": "withhold",
-    "qi_change": "hold",
     "effort": "balanced",
     "aim": "balanced",
 }
@@ -39,10 +37,15 @@ INTRODUCED = {
 FREE = {"max_age": 12}
 """Options that may change, each with its default while it was fixed."""
 
-FIRST = tuple(INTRODUCED)[:5]
+FIRST = tuple(INTRODUCED)[:3]
 """Options of the first version; those that came later have `LATER` in their metadata."""
 
-FORMER = {"alpha_reserve": "0", "real_floor": None}
+FORMER = {
+    "alpha_reserve": "0",
+    "real_floor": None,
+    "births": "withhold",
+    "qi_change": "hold",
+}
 """Options of the first version that are no more; a sequence fixes their defaults as it did."""
 
 

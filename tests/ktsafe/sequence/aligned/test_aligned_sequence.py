@@ -114,19 +114,15 @@ def test_ties_are_gone_through_as_often_however_many_groups_there_are(
     seed=some.integers(0, 10_000),
     kinds=some.lists(some.sampled_from(KINDS), min_size=2, max_size=5),
     params=some.sampled_from([TWO_HOPS, INDUCED, dataclasses.replace(PARAMS, n_hops=0)]),
-    births=some.sampled_from(["withhold", "pad"]),
-    qi_change=some.sampled_from(["hold", "rebirth"]),
 )
 def test_streams_stay_safe_and_true(
     seed: int,
     kinds: list[dict[str, int]],
     params: PrivacyParams,
-    births: str,
-    qi_change: str,
 ) -> None:
     """Whatever happens: each release is safe, all are together, the truth is kept, pages read."""
     world, rng = World(40, 200, seed), np.random.default_rng(seed)
-    sequence = begun(world, params, births=births, qi_change=qi_change, birth_wait_max=1)
+    sequence = begun(world, params)
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
     history = []
     for kind in [{}, *kinds]:
@@ -264,16 +260,14 @@ def test_an_orbit_is_shown_while_at_least_half_of_it_is_true() -> None:
 
 
 def test_newcomers_wait_until_a_group_is_full() -> None:
-    """Fewer than a group and its margin stay withheld, unless inserted places may fill it."""
-    for births, expected in (("withhold", 0), ("pad", 3)):
-        world = World(0, 0, 1)
-        sequence = begun(world, births=births, birth_wait_max=2)
-        rng = np.random.default_rng(0)
-        sequence.advance(Changes(joined=[1], joined_values=[("x", "1", "well")]), rng)
-        for _ in range(2):
-            assert sequence.released().graph.n_vertices == 0
-            sequence.advance(Changes(), rng)
-        assert sequence.released().graph.n_vertices == expected
+    """Fewer than a group and its margin stay withheld."""
+    world = World(0, 0, 1)
+    sequence = begun(world, birth_wait_max=2)
+    rng = np.random.default_rng(0)
+    sequence.advance(Changes(joined=[1], joined_values=[("x", "1", "well")]), rng)
+    for _ in range(3):
+        assert sequence.released().graph.n_vertices == 0
+        sequence.advance(Changes(), rng)
 
 
 def test_damaged_pages_are_refused() -> None:
