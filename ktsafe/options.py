@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from ktsafe.errors import InvalidParams
+
+MIN_F1: Final = 0.1
+"""F1 of ties below which nobody should publish: the graph says next to nothing of its people."""
 
 Effort = Literal["fast", "balanced", "thorough"]
 Aim = Literal["balanced", "f1", "cost"]

@@ -10,5 +10,6 @@ path = "letters.jsonl"
 [state]
 folder = "state"
 [release]
+min_f1 = 0.0
 every = "1d"
 """

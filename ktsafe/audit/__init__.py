@@ -2,7 +2,7 @@
 
 from ktsafe.audit.cost import cost_parts
 from ktsafe.audit.originals import Traced, trace
-from ktsafe.audit.release_audit import audit_release, audit_traced, changed_values
+from ktsafe.audit.release_audit import audit_release, audit_traced, changed_values, values_told
 from ktsafe.audit.usefulness import Overlap, Usefulness, usefulness
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "cost_parts",
     "trace",
     "usefulness",
+    "values_told",
 ]

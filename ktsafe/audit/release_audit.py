@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ktsafe.audit.cost import cost_parts
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.audit.usefulness import usefulness
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
 
 
@@ -105,16 +106,56 @@ def changed_values(traced: Traced) -> dict[str, int]:
     >>> changed_values(trace(graph, graph))["sensitive_values"]
     0
     """
-    original, released, real = traced.original, traced.released, traced.real
-    differs = np.zeros((len(real), released.codes.shape[1]), dtype=np.bool_)
-    for j in range(differs.shape[1]):
-        shown = np.array(released.categories[j], dtype=object)[released.codes[real, j]]
-        true = np.array(original.categories[j], dtype=object)[
-            original.codes[traced.behind[real], j]
-        ]
-        differs[:, j] = shown != true
+    differs = np.column_stack([shown != true for shown, true in _texts(traced)])
     return {
         "people_with_other_quasi_identifiers": int(differs[:, :-1].any(axis=1).sum()),
         "quasi_identifiers": int(differs[:, :-1].sum()),
         "sensitive_values": int(differs[:, -1].sum()),
     }
+
+
+def values_told(traced: Traced) -> dict[str, dict[str, int]]:
+    """Count what became of the values of released people, attribute by attribute.
+
+    Returns
+    -------
+    dict
+        For each attribute how many values are `shown` as given and how many are told `otherwise`
+        (not as given, and not missing); of those that became missing, how many are `sensitive` and
+        how many `harmless`. People who had none do not count.
+
+    Examples
+    --------
+    >>> from ktsafe.audit import trace
+    >>> from ktsafe.graph import AttributedGraph, Schema
+    >>> schema = Schema((), "health", frozenset({"ill"}), expect_absent={"ill"})
+    >>> given, told = (
+    ...     AttributedGraph.from_columns(schema, {"health": values}, [])
+    ...     for values in (["ill", "ill", "well", None], ["ill", None, None, None])
+    ... )
+    >>> values_told(trace(given, told))
+    {'health': {'shown': 1, 'otherwise': 0, 'sensitive': 1, 'harmless': 1}}
+    """
+    sensitive = traced.original.is_sensitive[traced.behind[traced.real]]
+    found: dict[str, dict[str, int]] = {}
+    schema = traced.original.schema
+    for name, (shown, true) in zip(schema.attributes, _texts(traced), strict=True):
+        is_same, is_missing, had = shown == true, shown == MISSING, true != MISSING
+        suppressed = had & is_missing
+        bad = sensitive if name == schema.sensitive else np.zeros(len(sensitive), dtype=np.bool_)
+        found[name] = {
+            "shown": int((had & is_same).sum()),
+            "otherwise": int((had & ~is_same & ~is_missing).sum()),
+            "sensitive": int((suppressed & bad).sum()),
+            "harmless": int((suppressed & ~bad).sum()),
+        }
+    return found
+
+
+def _texts(traced: Traced) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Yield, attribute by attribute, the released and the true value of each released person."""
+    original, released, real = traced.original, traced.released, traced.real
+    for j in range(released.codes.shape[1]):
+        shown = np.array(released.categories[j], dtype=object)[released.codes[real, j]]
+        true = np.array(original.categories[j], dtype=object)
+        yield shown, true[original.codes[traced.behind[real], j]]

@@ -31,13 +31,11 @@ from ktsafe.generalization.advice_in_words import in_words
 from ktsafe.generalization.lattice import Lattice, Levels, climbed, starts
 from ktsafe.generalization.quick_release import quick_release
 from ktsafe.graph import Schema
+from ktsafe.options import MIN_F1
 from ktsafe.params import PrivacyParams
 
 ENOUGH: Final = 0.5
 """F1 of ties from which on one more attribute that is kept is worth more than better ties."""
-
-POOR: Final = 0.1
-"""F1 of ties below which a setting is not worth naming, and nobody should publish."""
 
 WORTH: Final = 0.05
 """F1 of ties that all of an attribute is worth; a part of it in proportion to its entropy."""
@@ -330,7 +328,7 @@ def made(lattice: Lattice, params: PrivacyParams, setting: ReleaseSetting, seed:
 
 def _worthy(settings: Sequence[Tried]) -> list[Tried]:
     """Return the settings of the front that are worth naming."""
-    return front([one for one in settings if one.f1 >= POOR] or settings)
+    return front([one for one in settings if one.f1 >= MIN_F1] or settings)
 
 
 def front(settings: Sequence[Tried]) -> list[Tried]:

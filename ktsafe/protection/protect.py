@@ -12,12 +12,12 @@ import numpy as np
 from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams, raise_together
-from ktsafe.generalization.advice import POOR, Advice, advised
+from ktsafe.generalization.advice import Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
 from ktsafe.generalization.named_values import Named, named_values, people_of_values
 from ktsafe.graph import AttributedGraph, Border, Groups, Schema
-from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize
+from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
 from ktsafe.protection.input_faults import absent_faults, value_faults
@@ -50,7 +50,7 @@ def protect(
     strategy: str | None = None,
     effort: Effort = "balanced",
     aim: Aim = "balanced",
-    min_f1: float = POOR,
+    min_f1: float = MIN_F1,
     rng: np.random.Generator | int | None = None,
     progress: Progress | None = None,
 ) -> Protected:

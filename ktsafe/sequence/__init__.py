@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from ktsafe.sequence.memory.graph_changes import Changes, changes_between
     from ktsafe.sequence.memory.sequence_options import SequenceOptions
     from ktsafe.sequence.memory.state import SequenceCorrupted
-    from ktsafe.sequence.sequence import Released, SequenceEngine
+    from ktsafe.sequence.sequence import PlannedPair, Released, SequenceEngine
     from ktsafe.sequence.step import Step
 
 __all__ = [
     "Changes",
     "Figures",
+    "PlannedPair",
     "Released",
     "SequenceCorrupted",
     "SequenceEngine",
@@ -30,7 +31,7 @@ __getattr__ = loads(
         "ktsafe.sequence.memory.graph_changes": ("Changes", "changes_between"),
         "ktsafe.sequence.memory.state": ("SequenceCorrupted",),
         "ktsafe.sequence.memory.sequence_options": ("SequenceOptions",),
-        "ktsafe.sequence.sequence": ("Released", "SequenceEngine"),
+        "ktsafe.sequence.sequence": ("PlannedPair", "Released", "SequenceEngine"),
         "ktsafe.sequence.step": ("Step",),
     },
 )

@@ -54,6 +54,7 @@ path = "dead-letters.jsonl"
 folder = "state"
 
 [release]
+min_f1 = 0.0
 every = "1d"
 
 [metrics]

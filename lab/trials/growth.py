@@ -41,6 +41,7 @@ path = "letters.jsonl"
 folder = "state"
 audits_kept = 50
 [release]
+min_f1 = 0.0
 every = "1d"
 seed = 1
 [attack]

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
-from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, RareQi
+from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, RareQi
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
@@ -55,6 +55,11 @@ USEFULNESS = {
 
 F1_POOR = 0.3
 """Below this F1 of ties the command names what would show more."""
+
+LARGE = 100_000
+"""Ties from which on the command says how long it may take."""
+US_PER_TIE = (60, 250)
+"""Core microseconds: measured on six networks, the less ties a pair of classes has the more."""
 
 AGAINST_WHOLE_NETWORK = ("robust", "aligned")
 """Strategies that are chosen for attackers who hold the whole network: these are tried at once."""
@@ -95,8 +100,11 @@ def anonymize_files(
     keep: Keep = "",
     hierarchies: Hierarchies = None,
     min_f1: Annotated[
-        float, typer.Option(min=0, max=1, help="Write nothing if F1 of ties is less; ends with 1.")
-    ] = 0.0,
+        float,
+        typer.Option(
+            min=0, max=1, help="Write nothing if F1 of ties is less; ends with 1. 0: write anyway."
+        ),
+    ] = MIN_F1,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads; default: one per core.")
     ] = None,
@@ -169,6 +177,7 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
+    from ktsafe.audit import values_told
     from ktsafe.generalization.named_values import named_values
     from ktsafe.stream.files.composite_schema import CompositeSchema
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
@@ -181,6 +190,7 @@ def _anonymized(
 
     declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared)
+    _say_how_long(source)
     compile_first(options.strategy)
     started = time.perf_counter()
     source, said = (source, None) if keep is None else _generalized(source, places, params, keep)
@@ -204,7 +214,7 @@ def _anonymized(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
         progress("measuring", 0.5)
-        traced = _traced(source, result, min_f1)
+        traced = _traced(source, result, min_f1, places)
         figures = _figures(traced, result, params, seconds, is_reported=places.report is not None)
         if options.strategy in AGAINST_WHOLE_NETWORK:
             figures["seeds"] = _attacked_by_seeds(traced)
@@ -224,8 +234,18 @@ def _anonymized(
         "loops": source.loops,
         "ignored": list(source.ignored),
         "generalized": said,
+        "values": values_told(traced),
         "figures": figures,
     }
+
+
+def _say_how_long(source: GraphFile) -> None:
+    """Say on standard error how long a large network may take."""
+    n, m = source.graph.n_vertices, source.graph.n_edges
+    if m >= LARGE:
+        least, most = (m * us / 1e6 for us in US_PER_TIE)
+        told = f"{n:,} people, {m:,} ties: about {least:.0f} to {most:.0f} s on a free core"
+        typer.echo(f"ktsafe: {told}", err=True)
 
 
 def _generalized(
@@ -249,13 +269,20 @@ def _generalized(
     return dataclasses.replace(source, graph=graph, people=people), in_words(advice)
 
 
-def _traced(source: GraphFile, result: Anonymized, min_f1: float) -> Traced:
-    """Return the release beside the truth, or refuse it if it shows too little."""
+def _traced(source: GraphFile, result: Anonymized, min_f1: float, places: Paths) -> Traced:
+    """Return the release beside the truth, or refuse it if it shows too little.
+
+    Raises
+    ------
+    BelowMinimumUtility
+        With what would show more.
+    """
     from ktsafe.audit import trace, usefulness
 
     traced = trace(source.graph, result.graph, result.origin)
     if usefulness(traced).worth < min_f1:
-        hint = "`ktsafe advise` says what would show more, and --generalize auto does it."
+        more = _advise(places) or "ktsafe advise"
+        hint = f"`{more}` says what would show more; --min-f1 0 writes it anyway."
         raise BelowMinimumUtility("below_min_f1", hint=hint)
     return traced
 
@@ -318,6 +345,11 @@ def _print(report: dict[str, Any]) -> None:
         found = report["figures"]["usefulness"][key]
         table.add_row(title, *(number(found[name], 3) for name in USEFULNESS.values()))
     Console(highlight=False).print(table)
+    people = report["figures"]["usefulness"]["vertices"]
+    if withheld := people["true"] - people["shared"]:
+        typer.echo(f"{withheld:,} of {people['true']:,} people are withheld, and their ties")
+    for name, told in report["values"].items():
+        typer.echo(f"{name}: {_told_in_words(told)}")
     for found in report["figures"].get("seeds", ()):
         typer.echo(
             f"found by an attacker who knows all ties and {found['attack'].removeprefix('seeds.')} "
@@ -338,15 +370,34 @@ def _print(report: dict[str, Any]) -> None:
         )
 
 
+def _told_in_words(told: dict[str, int]) -> str:
+    """Return what became of the values of one attribute."""
+    parts = [f"{told['shown']:,} values as given"]
+    if told["otherwise"]:
+        parts.append(f"{told['otherwise']:,} told otherwise")
+    if told["sensitive"]:
+        parts.append(f"{told['sensitive']:,} sensitive and {told['harmless']:,} harmless told as -")
+    elif told["harmless"]:
+        parts.append(f"{told['harmless']:,} told as -")
+    return ", ".join(parts)
+
+
+def _advise(places: Paths) -> str:
+    """Return the command that says what fewer or broader attributes would give; "" without any."""
+    files = (places.vertices, places.edges, places.schema)
+    if None in files:
+        return ""
+    words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
+    return shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words)])
+
+
 def _hint(report: dict[str, Any], places: Paths) -> None:
     """Say how to learn what fewer or broader attributes would give, where few ties are shown."""
     few = "Few ties are shown" if report["vertices"] else "Nobody is shown"
     ties = report["figures"]["usefulness"]["edges"]
-    files = (places.vertices, places.edges, places.schema)
-    if None not in files and ties["true"] and (ties["f1"] or 0) < F1_POOR:
-        words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
+    advise = _advise(places)
+    if advise and ties["true"] and (ties["f1"] or 0) < F1_POOR:
         typer.echo(
             f"{few}: the quasi-identifiers make too many groups of people for this k. "
-            "What fewer or broader ones would give:\n    "
-            + shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words)])
+            f"What fewer or broader ones would give:\n    {advise}"
         )

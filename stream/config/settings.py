@@ -16,7 +16,7 @@ import msgspec
 from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.options import Aim
+from ktsafe.options import MIN_F1, Aim
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config.connector_kinds import (
     DeadLettersTable,
@@ -85,7 +85,7 @@ class ReleaseTable(Section, frozen=True):
     idle_s: Seconds = 60.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
     aim: Aim = "balanced"
-    min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = MIN_F1
     change_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     format: tuple[ReleaseFormat, ...] = ("csv",)

@@ -31,6 +31,7 @@ from ktsafe.noisy_tables import TrueChanges
 from ktsafe.numbering import Ids
 from ktsafe.sequence import (
     Changes,
+    PlannedPair,
     Released,
     SequenceCorrupted,
     SequenceEngine,
@@ -211,6 +212,7 @@ class LinkedReleases:
             lag=self._lag(),
             planned=self._planned(released),
             changes=counted,
+            n_ties_of_turn=lambda: _n_ties_between(snapshot, released.dark),
         )
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
@@ -435,6 +437,22 @@ def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChan
     gained = len(changes.ties_added)
     lost = n_ties + gained - snapshot.graph.n_edges
     return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
+
+
+def _n_ties_between(snapshot: GraphSnapshot, pairs: Iterable[PlannedPair]) -> int:
+    """Return the number of true ties between people of these pairs of classes."""
+    graph = snapshot.graph
+    tuples, cls = np.unique(graph.codes[:, :-1], axis=0, return_inverse=True)
+    texts = [
+        tuple(known[code] for known, code in zip(graph.categories, row, strict=False))
+        for row in tuples.tolist()
+    ]
+    dark = {pair.classes for pair in pairs}
+    ends = np.sort(cls.reshape(-1)[graph.edges].astype(np.int64), axis=1)
+    kinds, counts = np.unique(ends[:, 0] << 32 | ends[:, 1], return_counts=True)
+    ends_of = ((kind >> 32, kind & 0xFFFFFFFF) for kind in kinds.tolist())
+    between = (tuple(sorted((texts[a], texts[b]))) for a, b in ends_of)
+    return sum(n for pair, n in zip(between, counts.tolist(), strict=True) if pair in dark)
 
 
 def _raise_if_broken(violations: Iterable[Violation]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +99,8 @@ class Built:
         See `ktsafe.stream.files.releases_write.ReleaseHeader`.
     changes:
         What began and ended in the true graph since the release before; None if nobody counted.
+    n_ties_of_turn:
+        Counts the true ties between classes that show nothing by their turn.
     """
 
     graph: AttributedGraph
@@ -113,6 +115,7 @@ class Built:
     planned: Sequence[Planned] | None = None
     changes: TrueChanges | None = None
     generalized: Named = dataclasses.field(default_factory=dict)
+    n_ties_of_turn: Callable[[], int] = lambda: 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

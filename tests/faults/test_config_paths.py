@@ -18,6 +18,7 @@ path = "dead.jsonl"
 [state]
 folder = "state"
 [release]
+min_f1 = 0.0
 every = "1d"
 """
 ATTRIBUTES = """

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
 from ktsafe.generalization.advice import (
     ENOUGH,
-    POOR,
     WORTH,
     ReleaseSetting,
     Tried,
@@ -22,6 +21,7 @@ from ktsafe.generalization.advice import (
 )
 from ktsafe.generalization.advice_in_words import attributes_table, in_words
 from ktsafe.generalization.lattice import Lattice
+from ktsafe.options import MIN_F1
 
 PARAMS = PrivacyParams(k=5, alpha="1/2")
 GOES_ON = {"always": lambda _what, _done: True, "never": lambda _what, _done: False}
@@ -98,7 +98,7 @@ def test_with_time_all_of_the_front_is_released(lattice) -> None:
     """What is advised is one of the releases that were made, each by its seed."""
     advice = advised(lattice, PARAMS, [], GOES_ON["always"])
     assert all(one.is_made for one in (advice.base, advice.best, *advice.front))
-    assert all(one.f1 >= POOR for one in advice.front)
+    assert all(one.f1 >= MIN_F1 for one in advice.front)
     assert advice.best.f1 > advice.base.f1 + 0.1
     assert advice.best == made(lattice, PARAMS, advice.best.setting, 0)
     assert advice.base == made(lattice, PARAMS, ReleaseSetting(5, lattice.finest), 0)

@@ -49,6 +49,7 @@ path = "dead.jsonl"
 [state]
 folder = "state"
 [release]
+min_f1 = 0.0
 every = "1d"
 """
 

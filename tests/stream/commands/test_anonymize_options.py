@@ -67,9 +67,44 @@ def test_a_release_that_shows_little_names_what_would_show_more(files, capsys) -
     """Where few ties are shown it says how to learn what fewer attributes would give."""
     star = [f"p0,p{i}" for i in range(1, 46)]
     Path(files[3]).write_text("\n".join(["source,target", *star]) + "\n")
-    assert run_command(["anonymize", *files]) == Exit.OK
+    assert run_command(["anonymize", *files, "--min-f1=0"]) == Exit.OK
     said = capsys.readouterr().out
     assert f"ktsafe advise {' '.join(files[:6])}" in said
+
+
+def test_a_release_that_says_hardly_anything_is_not_written(files, tmp_path, capsys) -> None:
+    """It ends with 1, says why and what would show more, and leaves neither release nor audit."""
+    star = [f"p0,p{i}" for i in range(1, 46)]
+    Path(files[3]).write_text("\n".join(["source,target", *star]) + "\n")
+    assert run_command(["anonymize", *files]) == Exit.UNSAFE
+    said = capsys.readouterr().err
+    assert "below_min_f1" in said
+    assert f"ktsafe advise {' '.join(files[:6])}" in said
+    assert "--min-f1 0" in said
+    assert {path.name for path in tmp_path.iterdir()} == {"v.csv", "e.csv", "schema.toml"}
+
+
+def test_what_was_done_to_values_is_said(files, tmp_path, capsys) -> None:
+    """Of the sensitive attribute harmless and sensitive values that are not shown, apart."""
+    ring = [f"p{i},p{(i + 1) % 60}" for i in range(60)]
+    people = [f"p{i},red,20,{'chronic' if i < 30 else 'well'}" for i in range(60)]
+    Path(files[1]).write_text("\n".join(["id,club,age,health", *people, "q,blue,20,well"]) + "\n")
+    Path(files[3]).write_text("\n".join(["source,target", *ring]) + "\n")
+    assert run_command(["anonymize", *files, "--json"]) == Exit.OK
+    told = json.loads(capsys.readouterr().out)["values"]
+    assert told["club"] == {"shown": 60, "otherwise": 0, "sensitive": 0, "harmless": 0}
+    health = told["health"]
+    assert health["sensitive"] > 0
+    assert sum(health.values()) == 60
+    with (tmp_path / "release" / "vertices.csv").open(newline="") as file:
+        shown = [row["health"] for row in csv.DictReader(file)]
+    assert shown.count("-") == health["sensitive"] + health["harmless"]
+    again = [word.replace("release", "again").replace("private", "kept") for word in files]
+    assert run_command(["anonymize", *again]) == Exit.OK
+    said = capsys.readouterr().out
+    assert "1 of 61 people are withheld" in said
+    assert "sensitive and" in said
+    assert "harmless told as -" in said
 
 
 def test_a_release_below_min_f1_is_not_written(files, tmp_path, capsys) -> None:

@@ -39,6 +39,7 @@ path = "letters.jsonl"
 [state]
 folder = "state"
 [release]
+min_f1 = 0.0
 every = "month"
 seed = 7
 [attack]

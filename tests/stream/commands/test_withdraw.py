@@ -35,6 +35,7 @@ path = "dead.jsonl"
 [state]
 folder = "state"
 [release]
+min_f1 = 0.0
 every = "1d"
 """
 WHY = "It has a column that was not to be published."

@@ -45,10 +45,10 @@ def test_what_is_refused(edges: Overlap, floor: float) -> None:
     elif edges.true + edges.released and 2 * edges.shared / (edges.true + edges.released) < min_f1:
         expected = "below_min_f1"
     if expected is None:
-        check_utility(found, min_f1)
+        check_utility(found, min_f1, lambda: 0)
         return
     with pytest.raises(BelowMinimumUtility) as refused:
-        check_utility(found, min_f1)
+        check_utility(found, min_f1, lambda: 0)
     assert refused.value.reason == expected
     assert not any(digit in str(refused.value) for digit in "23456789")
 
@@ -105,3 +105,37 @@ def test_every_audit_tells_that_the_gate_was_passed(tmp_path: Path) -> None:
         edges = audit["usefulness"]["edges"]
         assert edges["cost"] <= edges["true"]
         assert edges["true"] == audit["size"]["original"]["edges"]
+
+
+def test_ties_that_wait_for_their_turn_are_not_missed() -> None:
+    """Below the floor the ties of pairs that are planned afresh are left out."""
+    asked = []
+
+    def of_turn(n: int) -> int:
+        asked.append(n)
+        return n
+
+    check_utility(Usefulness(Overlap(100, 0, 0), PEOPLE), 0.1, lambda: of_turn(100))
+    check_utility(Usefulness(Overlap(100, 10, 5), PEOPLE), 0.5, lambda: of_turn(90))
+    with pytest.raises(BelowMinimumUtility, match="below_min_f1"):
+        check_utility(Usefulness(Overlap(100, 10, 5), PEOPLE), 0.5, lambda: of_turn(85))
+    assert asked == [100, 90, 85]
+    check_utility(Usefulness(Overlap(100, 90, 80), PEOPLE), 0.5, lambda: of_turn(0))
+    assert asked == [100, 90, 85]
+
+
+def test_a_pair_that_is_dark_by_its_turn_is_no_reason(tmp_path: Path) -> None:
+    """People of one class have one pair: while it is planned afresh, nothing is shown."""
+    people = [event("vertex.upsert", 1 + i / 100, f"p{i}", gender="f") for i in range(24)]
+    ties = [event("edge.add", 3 + i / 100, f"p{i}", f"p{(i + 1) % 24}") for i in range(24)]
+    news = [event("edge.add", 10 * i + 5, f"p{i}", f"p{i + 9}") for i in range(1, 9)]
+    options = SequenceOptions(effort="fast", max_age=4)
+    world = World(tmp_path, [[*people, *ties, *news]], sequence=options, seed=1)
+    world.min_f1 = 0.1
+    counts = world.run()
+    assert not counts.withheld
+    worths = [
+        json.loads(path.read_text())["usefulness"]["edges"]["f1"]
+        for path in sorted((tmp_path / "audit").glob("*/audit.json"))
+    ]
+    assert min(worth or 0 for worth in worths) < world.min_f1 < max(worths)

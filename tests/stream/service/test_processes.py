@@ -144,7 +144,7 @@ def test_an_untouched_verify_passes_and_a_touched_one_fails(tmp_path):
     folder = max((site.folder / "releases").iterdir())
     assert ktsafe("verify", folder).returncode == Exit.OK
     edges = (folder / "edges.csv").read_text().splitlines(keepends=True)
-    (folder / "edges.csv").write_text("".join(edges[:1] + edges[40:]))
+    (folder / "edges.csv").write_text("".join(edges[:1] + edges[1::3]))
     done = ktsafe("verify", folder)
     assert done.returncode == Exit.USAGE
     assert "does not match the sha256" in done.stderr
