@@ -1,79 +1,236 @@
-"""Edge lists: two ids in a line; behind `#` or `%` comments."""
+"""Edge lists: two ids in a line, with or without a header, behind `#`, `%` or `//` comments.
+
+What separates, and whether the first line is a header, is decided by all lines:
+
+1. All lines have equally many columns, by one separator; anything else is refused by line.
+2. A first line that names the ends of ties (`ktsafe.inputs.names`) is a header.
+3. Otherwise it is one if it is no number where all other lines are, or if it is made of words such
+   as `user_id` that stand in no other line; such a header is refused, since it does not say which
+   columns hold the ends. It is a tie if an id of it stands in another line, too, or if it has
+   digits as others have. A first line of words that stand nowhere else may be both, and is refused.
+4. What looks like another kind of file is refused by its name (`ktsafe.inputs.edge_list_doubts`).
+
+`--columns source=A,target=B` says what the ends are: names, or numbers of columns where there is
+no header.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
+import ast
+import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.compressed import opened
+from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
+from ktsafe.inputs.delimited import MARKS, DelimitedFile, cells_of, n_cells
+from ktsafe.inputs.edge_list_doubts import Lines, refuse_comments, refuse_first, says_directed
+from ktsafe.inputs.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
+from ktsafe.inputs.names import ENDS, Chosen, column_of, end_columns
 from ktsafe.inputs.network import Network
+from ktsafe.inputs.spelling import id_text
+from ktsafe.inputs.table_files import PARQUET, table_at
+from ktsafe.inputs.tables import People, Ties
 
-_COMMENTS: Final = ("#", "%", "//")
-_ENDS: Final = frozenset(
-    {
-        *("source", "target", "src", "dst", "from", "to", "from_id", "to_id"),
-        *("fromnodeid", "tonodeid", "node_1", "node_2", "node1", "node2"),
-        *("id_1", "id_2", "id1", "id2"),
-    }
-)
-"""Names of the two first columns, in small letters, by which a header is known."""
-_SAYS_DIRECTED: Final = re.compile(r"[#%]+\s*(directed\b|asym\b)", re.IGNORECASE)
-"""Comments of SNAP and of KONECT."""
-DIRECTIONS: Final = "directions"
-
-
-def read_edge_list(path: Path) -> Network:
-    """Read lines of two ids, between them commas, semicolons, TABs or blanks."""
-    position: dict[str, int] = {}
-    ends: list[int] = []
-    ignored: set[str] = set()
-    more, width = ["columns behind the second"], 0
-    with opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
-        is_first = True
-        for line, row in _rows(file, ignored):
-            if len(row) < 2 or not row[0] or not row[1]:
-                msg = f"{path}, line {line}: no two ids."
-                raise InvalidGraph(msg, hint="A line of an edge list begins with two ids.")
-            if is_first and {row[0].lower(), row[1].lower()} <= _ENDS:
-                more = row[2:] or more
-            else:
-                ends += (position.setdefault(end, len(position)) for end in row[:2])
-                width = max(width, len(row))
-            is_first = False
-    directed = len(ends) // 2 if DIRECTIONS in ignored else 0
-    ignored.discard(DIRECTIONS)
-    ignored.update(more if width > 2 else ())
-    pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    return Network.of_rows("edge list", list(position), pairs, directed=directed, ignored=ignored)
+_LIST: Final = "edge list"
+MORE: Final = "columns behind the second"
+_DATA: Final = re.compile(r"(.*?)[\s,;|]*(\{.*\})\s*")
+"""Two ids and a dictionary, as networkx writes edges by default."""
+_TYPES: Final = frozenset({"directed", "undirected", "mutual", ""})
+"""What Gephi says of ties."""
+_SIGNED: Final = frozenset({"signed", "multisigned"})
+Rows = Iterator[tuple[int, str, str]]
+"""Line and both ids of each tie."""
 
 
-def _rows(file: Iterable[str], ignored: set[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and values of each line; the first one that is no comment tells what separates.
+def read_edge_list(
+    path: Path,
+    *,
+    chosen: Chosen = {},  # noqa: B006 -- nobody writes to it
+    people: People | None = None,
+    bad: BadLines | None = None,
+) -> Network:
+    r"""Read a file of ties, with or without a header.
 
-    A quoted value may hold what separates, but no end of line. What comments say of directions is
-    added to `ignored`.
+    Parameters
+    ----------
+    chosen:
+        Which columns hold the ends of ties; what `--columns` says.
+    people:
+        Those whom a table lists, once it is read: the network has them, and nobody else may be
+        named.
+    bad:
+        Takes the lines that are no ties, if others are to be told beside them; the network then
+        lacks them.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is something else than a list of ties, or may be read in two ways.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ties.csv")
+    ...     _ = file.write_text("since,From,To\n2026-01-31,Ann,Bo\n2026-02-28,Bo,Cy\n")
+    ...     network = read_edge_list(file)
+    >>> network.ids, network.edges.tolist(), network.ignored
+    (['Ann', 'Bo', 'Cy'], [[0, 1], [1, 2]], ('since',))
     """
-    mark: str | None = None
-    is_first = True
-    for number, text in enumerate(file, 1):
-        line = text.strip()
-        if not line or line.startswith(_COMMENTS):
-            if _SAYS_DIRECTED.match(line):
-                ignored.add(DIRECTIONS)
-            continue
-        if is_first:
-            mark = next((mark for mark in "\t;,|" if mark in line), None)
-            is_first = False
-        if mark is None:
-            yield number, line.split()
-        elif '"' in line:
-            yield number, next(csv.reader([line], delimiter=mark, strict=True))
+    told: BadLines = {} if bad is None else bad
+    ends = {end: chosen[end] for end in ENDS if end in chosen}
+    if path.suffix == PARQUET:
+        ties = Ties(table_at(path), chosen=ends)
+        network = _of_table(ties, people, told, is_chosen=bool(ends))
+    else:
+        network = _of_text(DelimitedFile(path), ends, people, told)
+    if bad is None:
+        raise_together([InvalidGraph(f"{each}.") for each in told_lines(path, told)])
+    return network
+
+
+def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: BadLines) -> Network:
+    path, first, comments = file.path, file.first(), file.comments()
+    weights = refuse_comments(path, comments)
+    if not first:
+        raise InvalidGraph(f"{path} has no line of two ids.")
+    refuse_first(path, first)
+    if _DATA.fullmatch(first):
+        return _with_data(file, people, bad)
+    if _names_ends(path, first, chosen):
+        return _of_table(Ties(table_at(path), chosen=chosen), people, bad, is_chosen=bool(chosen))
+    found = cut(file, chosen)
+    if found.bad:
+        bad |= found.bad
+        return Network.of_rows(_LIST, [], np.empty((0, 2), dtype=np.int64))
+    lines = as_ties(found, chosen, None if people is None else people.position)
+    if lines is None:
+        return _of_table(Ties(table_at(path), are_numbers=True), people, bad, is_chosen=True)
+    if weights == "dynamic" and "-1" in lines.third:
+        msg = f"{path} removes ties (-1), which a list of ties does not."
+        raise InvalidGraph(msg, hint="Write the ties that are there in the end.")
+    names = (
+        [lines.names[i] for i in range(lines.width) if i not in lines.ends] if lines.names else []
+    )
+    more = [MORE] if lines.width > 2 and not lines.names else names
+    notes = ["Signs are not read: a negative tie is a tie."] if weights in _SIGNED else []
+    if n := sum(_may_be_tie(line, lines) for line in comments):
+        notes.append(f"{n:,} of the first lines begin with # or %, and are no ties.")
+    directed = len(lines) if says_directed(comments) else 0
+    network = Network.of_rows(
+        _LIST, list(lines.position), lines.edges, directed=directed, ignored=more, notes=notes
+    )
+    return _placed(network, people, bad, lambda: rows_of(found))
+
+
+def _names_ends(path: Path, first: str, chosen: Chosen) -> bool:
+    """Whether the first line names the ends of ties."""
+    for mark in MARKS:
+        names = cells_of(first, mark) if n_cells(first, mark) > 1 else []
+        if chosen:
+            if all(column_of(path, names, chosen[end]) is not None for end in ENDS):
+                return True
+        elif end_columns(path, names, {}) is not None:
+            return True
+    return False
+
+
+def _of_table(ties: Ties, people: People | None, bad: BadLines, *, is_chosen: bool) -> Network:
+    """Read a table whose header names the ends; a name that is an id, too, may be no header."""
+    table, position = ties.table, dict[str, int]()
+    edges = _coded(ties.rows(bad), position)
+    ends = [table.header[i] for i in ties.columns]
+    if not is_chosen and table.row_word == "line":
+        shapes = {shape(name) for name in ends if shape(name) != name}
+        if any(name in ends or (shapes and shape(name) in shapes) for name in position):
+            raise ambiguous(table.path)
+    directed = _n_directed(ties)
+    network = Network.of_rows(
+        table.format, list(position), edges, directed=directed, ignored=ties.ignored
+    )
+    return _placed(network, people, bad, lambda: ties.rows({}))
+
+
+def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Network:
+    """Read ids and a dictionary in each line, as networkx writes them."""
+    pairs: list[tuple[int, str]] = []
+    names: set[str] = set()
+    for number, line in file.lines():
+        if found := _DATA.fullmatch(line.strip()):
+            pairs.append((number, found[1]))
+            names.update(_keys(found[2]))
         else:
-            yield number, [value.strip() for value in line.split(mark)]
+            bad.setdefault("no dictionary, which the first line has", []).append(number)
+    marks = [mark for mark in MARKS if all(n_cells(pair, mark) == 2 for _, pair in pairs)]
+    if len(marks) != 1:
+        msg = f"{file.path}: before the dictionary there must be two ids, separated alike."
+        raise InvalidGraph(msg, hint="Ids that hold what separates need quotation marks.")
+    cells = [(number, cells_of(pair, marks[0])) for number, pair in pairs]
+
+    def rows() -> Rows:
+        for number, (one, other) in cells:
+            yield number, id_text(one) or "", id_text(other) or ""
+
+    position: dict[str, int] = {}
+    edges = _coded(rows(), position)
+    network = Network.of_rows(_LIST, list(position), edges, ignored=names)
+    return _placed(network, people, bad, rows)
+
+
+def _keys(text: str) -> set[str]:
+    """Return the names in a dictionary of Python."""
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {MORE}
+    return {str(name) for name in found} if isinstance(found, dict) else {MORE}
+
+
+def _coded(rows: Rows, position: dict[str, int]) -> NDArray[np.int64]:
+    """Return the number of each end, in the order in which ids came."""
+    codes = array("q")
+    for _, one, other in rows:
+        codes.append(position.setdefault(one, len(position)))
+        codes.append(position.setdefault(other, len(position)))
+    return np.frombuffer(codes, dtype=np.int64).reshape(-1, 2)
+
+
+def _n_directed(ties: Ties) -> int:
+    """Return how many ties Gephi says to be directed, in a column that says nothing else."""
+    table = ties.table
+    column = column_of(table.path, table.header, "type")
+    if column is None:
+        return 0
+    said = Counter(str(cell or "").strip().casefold() for _, (cell,) in table.rows([column], {}))
+    return said["directed"] if said.keys() <= _TYPES else 0
+
+
+def _placed(
+    network: Network, people: People | None, bad: BadLines, rows: Callable[[], Rows]
+) -> Network:
+    """Return a network with its people at the places of a table that lists more of them."""
+    if people is None:
+        return network
+    places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
+    if people.is_whole and (places < 0).any():
+        lines = [n for n, *ends in rows() if not all(end in people.position for end in ends)]
+        bad.setdefault(people.unknown(network.ids), []).extend(lines)
+    edges = places[network.edges]
+    edges = edges[(edges >= 0).all(axis=1)]
+    edges = np.sort(edges, axis=1)
+    return dataclasses.replace(
+        network, ids=list(people.position), edges=edges[np.lexsort(edges.T[::-1])]
+    )
+
+
+def _may_be_tie(comment: str, lines: Lines) -> bool:
+    """Whether a comment has as many columns as ties, and no blank behind what makes it one."""
+    bare = comment.strip()
+    return bare[1:2].isalnum() and n_cells(bare, lines.separator) == lines.width

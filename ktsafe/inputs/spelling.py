@@ -26,10 +26,12 @@ from ktsafe.errors import InvalidGraph
 EXACT_MAX: Final = 2**53
 """Below it a whole float is one number; from it on it may stand for its neighbour, too."""
 _WHOLE: Final = re.compile(r"([+-]?)(0|[1-9]\d*)\.0+")
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:.*)?|\d{1,2}:\d\d(:\d\d.*)?")
 _QUOTES: Final = ('"', "'")
 _ODD_BEGINNINGS: Final = frozenset("\"'TF")
 """What a text may begin with that is no spelling of itself, such as `True`."""
-_BOOLEANS: Final = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
+BOOLEANS: Final = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
 """As pandas, R and spreadsheets write them; other languages write small letters."""
 
 
@@ -70,10 +72,28 @@ def verbatim(text: str) -> str | None:
     return text.strip() or None
 
 
-def spelt_twice(given: Iterable[Hashable], texts: Iterable[str | None]) -> set[str]:
-    """Return the texts that several different values became.
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    return _NUMBER.fullmatch(text) is not None
 
-    Blanks at the ends of a text belong to the file that it stood in, so they make no difference.
+
+def is_time(text: str) -> bool:
+    """Whether a text is a date, a time of day, or both."""
+    return _TIME.fullmatch(text) is not None
+
+
+def is_fraction(text: str) -> bool:
+    """Whether a text is a number that is not written as a whole one."""
+    return not text.lstrip("+-").isdecimal() and is_number(text)
+
+
+def is_measure(text: str) -> bool:
+    """Whether a text is a number or a time."""
+    return is_number(text) or is_time(text)
+
+
+def spelt_twice(given: Iterable[Hashable], texts: Iterable[str | None]) -> set[str]:
+    """Return the texts that several different values became (`as_given`).
 
     Examples
     --------
@@ -85,10 +105,23 @@ def spelt_twice(given: Iterable[Hashable], texts: Iterable[str | None]) -> set[s
     for value, text in zip(given, texts, strict=True):
         if text is None:
             continue
-        bare = (str, value.strip()) if isinstance(value, str) else (type(value), value)
-        if first.setdefault(text, bare) != bare:
+        given_as = as_given(value)
+        if first.setdefault(text, given_as) != given_as:
             twice.add(text)
     return twice
+
+
+def as_given(value: Hashable) -> Hashable:
+    """Return what tells a value from others that may have its text.
+
+    Blanks at the ends of a text belong to the file that it stood in, so they make no difference.
+
+    Examples
+    --------
+    >>> as_given(" 5") == as_given("5"), as_given("5") == as_given(5), as_given(1) == as_given(True)
+    (True, False, False)
+    """
+    return (str, value.strip()) if isinstance(value, str) else (type(value), value)
 
 
 def _is_spelt(value: object) -> TypeGuard[str]:
@@ -152,7 +185,7 @@ def _plain(value: str, *, is_id: bool) -> str | None:
                 _refuse_lost_digits()
             return text
         return digits if digits == "0" or sign != "-" else f"-{digits}"
-    return _BOOLEANS.get(text, text) or None
+    return BOOLEANS.get(text, text) or None
 
 
 def _of_float(value: float, *, is_id: bool) -> str:

@@ -1,0 +1,222 @@
+"""What looks like an edge list and is something else, or may be read in two ways: refused by name.
+
+| looks like | because |
+|---|---|
+| JSON, XML, Pajek | the first line begins with `{`, `[`, `<` or `*` |
+| a bipartite or a dynamic network of KONECT | its comments say so |
+| an adjacency list | networkx says so, or each line begins with another id and holds ids alone |
+| an adjacency matrix | as many lines as columns, all numbers, equal when mirrored |
+| METIS | the first line tells how many lines and ids follow |
+| times or relations beside ids | a column shares no id with the other one, and the third does |
+| names with blanks | blanks separate, and words stand behind the second |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.inputs.delimited import BLANKS
+from ktsafe.inputs.spelling import is_measure, is_number
+
+EARLY_MAX: Final = 4
+"""Lines that are kept as they came."""
+THIRD_MAX: Final = 1 << 16
+"""Texts of the first column without ids that are kept."""
+_OTHERS: Final = {"{": "JSON", "[": "JSON", "<": "XML", "*": "Pajek"}
+_KONECT: Final = re.compile(r"%\s*(sym|asym|bip)\b\s*(\w*)", re.IGNORECASE)
+_OF_NETWORKX: Final = re.compile(r"#\s*GMT\s")
+_SAYS_DIRECTED: Final = re.compile(r"[#%]+\s*(directed\b|asym\b)", re.IGNORECASE)
+"""Comments of SNAP and of KONECT."""
+_TWO_NUMBERS: Final = re.compile(r"[+-]?\d+[ \t]+[+-]?\d.*")
+_WAY_ON: Final = "If it is an edge list, say which columns are ids: --columns source=1,target=2."
+
+
+@dataclasses.dataclass(eq=False)
+class Lines:
+    """The lines of an edge list without a header.
+
+    Attributes
+    ----------
+    ends:
+        Which columns hold the ids.
+    position:
+        For each id its number, in the order in which they came.
+    codes:
+        The numbers of both ends of each line.
+    measures:
+        The columns that hold numbers and times alone.
+    third:
+        What stands in the first column behind the second, up to a bound.
+    early:
+        The first lines.
+    names:
+        What the last comment calls the columns, if it names the ends.
+    """
+
+    path: Path
+    separator: str
+    width: int
+    ends: tuple[int, int]
+    position: dict[str, int] = dataclasses.field(default_factory=dict)
+    codes: array[int] = dataclasses.field(default_factory=lambda: array("q"))
+    measures: set[int] = dataclasses.field(default_factory=set)
+    third: set[str] = dataclasses.field(default_factory=set)
+    early: list[list[str]] = dataclasses.field(default_factory=list)
+    names: list[str] = dataclasses.field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.codes) // 2
+
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """The numbers of both ends, shape (lines, 2)."""
+        return np.frombuffer(self.codes, dtype=np.int64).reshape(-1, 2)
+
+    def watch(self, row: list[str]) -> None:
+        """Take in what stands beside the ids of a line."""
+        if len(self.early) < EARLY_MAX:
+            self.early.append(row)
+        if lost := [j for j in self.measures if row[j].strip() and not is_measure(row[j].strip())]:
+            self.measures.difference_update(lost)
+        if len(row) > 2 and len(self.third) < THIRD_MAX and (text := row[2].strip()):
+            self.third.add(text)
+
+    def with_first(self, row: list[str], ends: tuple[str, str]) -> Lines:
+        """Return all lines and one before them."""
+        order = dict.fromkeys((*ends, *self.position))
+        position = {name: v for v, name in enumerate(order)}
+        moved = np.array([position[name] for name in self.position], dtype=np.int64)
+        codes = array("q", (position[ends[0]], position[ends[1]]))
+        codes.frombytes(moved[self.edges].tobytes())
+        found = dataclasses.replace(
+            self, position=position, codes=codes, early=[row, *self.early][:EARLY_MAX]
+        )
+        found.watch(row)
+        return found
+
+
+def says_directed(comments: Iterable[str]) -> bool:
+    """Whether comments say that lines have a direction."""
+    return any(_SAYS_DIRECTED.match(line.strip()) for line in comments)
+
+
+def refuse_comments(path: Path, comments: Iterable[str]) -> str:
+    """Refuse what comments say to be no network of one kind of people; return KONECT's weights.
+
+    Raises
+    ------
+    InvalidGraph
+    """
+    for line in comments:
+        if _OF_NETWORKX.match(line):
+            _refuse(path, "an adjacency list of networkx", "Write it by networkx.write_edgelist.")
+        if found := _KONECT.match(line.strip()):
+            if found[1].lower() == "bip":
+                hint = (
+                    "Both sides count from 1: give them ids of their own, and leave out the line."
+                )
+                _refuse(path, "a bipartite network of KONECT", hint)
+            return found[2].lower()
+    return ""
+
+
+def refuse_first(path: Path, first: str) -> None:
+    """Refuse a file whose first line begins as no line of ids does.
+
+    Raises
+    ------
+    InvalidGraph
+    """
+    if name := _OTHERS.get(first.lstrip()[:1]):
+        _refuse(path, name, "docs/files.md lists the formats that are read.")
+
+
+def refuse_lines(lines: Lines) -> None:
+    """Refuse lines that may be something else than pairs of ids.
+
+    Raises
+    ------
+    InvalidGraph
+    """
+    if _is_matrix(lines):
+        _refuse(lines.path, "an adjacency matrix", _WAY_ON)
+    if _is_metis(lines):
+        _refuse(lines.path, "a METIS file", _WAY_ON)
+    if lines.width == 2:
+        return
+    names = list(lines.position)
+    one, other = ({names[v] for v in np.unique(side).tolist()} for side in lines.edges.T)
+    if len(one) == len(lines) and other <= one and len(lines.third) > 1 and lines.third <= one:
+        _refuse(lines.path, "an adjacency list", _WAY_ON)
+    words, other_words = (any(not is_number(name) for name in side) for side in (one, other))
+    if (
+        lines.separator == BLANKS
+        and (words or other_words)
+        and len(lines.measures) < lines.width - 2
+    ):
+        msg = f"{lines.path}: words stand behind the second, so ids may hold blanks."
+        raise InvalidGraph(msg, hint=f"Put ids into quotation marks. {_WAY_ON}")
+    if one & other:
+        return
+    is_between = other_words and bool(one & lines.third)
+    is_before = (words or _ascends(lines, names)) and bool(other & lines.third)
+    if is_between or is_before:
+        first, no = (1, 2) if is_between else (2, 1)
+        msg = f"{lines.path}: column {no} shares no id with the other one, and column 3 does."
+        raise InvalidGraph(msg, hint=f"Say which do: --columns source={first},target=3.")
+
+
+def refuse_ids(path: Path, ids: Iterable[str]) -> None:
+    """Refuse what no id of a list without a header looks like.
+
+    Raises
+    ------
+    InvalidGraph
+    """
+    for name in ids:
+        if "{" in name or "}" in name:
+            _refuse(path, "JSON, or an edge list with data", "Write two ids in each line.")
+        if _TWO_NUMBERS.fullmatch(name):
+            msg = f"{path}: an id holds two numbers, so its columns are separated in two ways."
+            raise InvalidGraph(msg, hint="Separate all columns alike.")
+
+
+def _is_matrix(lines: Lines) -> bool:
+    """Whether there are as many lines as columns, and they are equal when mirrored."""
+    n = lines.width
+    if n < 3 or len(lines) != n or not all(is_number(name) for name in lines.position):
+        return False
+    if n > EARLY_MAX:
+        return len(lines.measures) == n - 2
+    return all(lines.early[i][j] == lines.early[j][i] for i in range(n) for j in range(i))
+
+
+def _is_metis(lines: Lines) -> bool:
+    """Whether the first line tells how many lines follow, and how many ids they hold."""
+    first, n = lines.early[0], len(lines) - 1
+    told = [int(text) if text.isdecimal() else -1 for text in first[:2]]
+    if told[0] != n or 2 * told[1] != n * lines.width:
+        return False
+    return all(name.isdecimal() and 0 < int(name) <= n for name in lines.position)
+
+
+def _ascends(lines: Lines, names: Sequence[str]) -> bool:
+    """Whether the first column holds whole numbers that never fall, and are not all the same."""
+    if not all(name.isdecimal() for name in names):
+        return False
+    values = np.array([float(name) for name in names])[lines.edges[:, 0]]
+    return bool(np.all(np.diff(values) >= 0) and values[0] < values[-1])
+
+
+def _refuse(path: Path, what: str, hint: str) -> NoReturn:
+    msg = f"{path} looks like {what}, and no edge list."
+    raise InvalidGraph(msg, hint=hint)

@@ -1,0 +1,281 @@
+"""Ties in lines without a header: what separates, and whether the first line is one all the same.
+
+Both are decided by all lines; see `ktsafe.inputs.edge_lists`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+import numpy as np
+
+from ktsafe.errors import BadLines, InvalidGraph
+from ktsafe.inputs.delimited import BLANKS, COMMENTS, MARKS, DelimitedFile, n_cells
+from ktsafe.inputs.edge_list_doubts import EARLY_MAX, Lines, refuse_ids, refuse_lines
+from ktsafe.inputs.names import ENDS, Chosen, end_columns, is_word_of_names
+from ktsafe.inputs.spelled_columns import Spelled, tell_spelt_twice
+from ktsafe.inputs.spelling import id_text, is_measure
+from ktsafe.inputs.table_files import names_in_comment
+from ktsafe.inputs.tables import NO_END
+
+_COMMENT: Final = "a comment behind the first tie, or an id that looks like one"
+_NO_IDS: Final = "no two ids"
+_NO_DIGITS: Final = str.maketrans("", "", "0123456789")
+_LETTERS: Final = re.compile(r"[^\W\d_]([\s_.:-]*[^\W\d_])*")
+"""What may be a name of a column by its form: letters, and what joins words."""
+
+
+@dataclasses.dataclass(eq=False)
+class Cut:
+    """A file whose lines are cut in one way.
+
+    Attributes
+    ----------
+    first:
+        The cells of the first line, which may be a header.
+    lines:
+        All others.
+    """
+
+    file: DelimitedFile
+    first: list[str]
+    number: int
+    lines: Lines
+    spelled: tuple[Spelled, Spelled]
+    bad: BadLines
+
+    @property
+    def first_ends(self) -> tuple[str | None, str | None]:
+        """The ids of the first line, if it is a tie."""
+        one, other = self.lines.ends
+        return id_text(self.first[one]), id_text(self.first[other])
+
+
+def cut(file: DelimitedFile, chosen: Chosen) -> Cut:
+    """Cut the lines in the one way in which all have equally many columns.
+
+    Parameters
+    ----------
+    chosen:
+        The numbers of the columns that hold the ends, from 1; none for the first two.
+
+    Raises
+    ------
+    InvalidGraph
+        If they can be cut in two ways that give other ids.
+    """
+    first = file.first()
+    tried = [_cut_by(file, mark, chosen) for mark in MARKS if n_cells(first, mark) > 1]
+    if not tried:
+        number = next((number for number, _ in file.rows(BLANKS, {})), 1)
+        msg = f"{file.path}, line {number}: {_NO_IDS}."
+        raise InvalidGraph(msg, hint="A line of an edge list begins with two ids.")
+    even = [found for found in tried if not found.bad]
+    if not even:
+        return min(tried, key=lambda found: sum(map(len, found.bad.values())))
+    return even[0] if len(even) == 1 else _the_right_one(even)
+
+
+def as_ties(found: Cut, chosen: Chosen, known: Collection[str] | None) -> Lines | None:
+    """Return all lines as ties; None if the first one is a header that names them by letters.
+
+    Parameters
+    ----------
+    known:
+        The ids of all people, if they are known.
+
+    Raises
+    ------
+    InvalidGraph
+        If the first line is another header or may be one, or the lines look like something else.
+    """
+    lines, path = found.lines, found.file.path
+    if not lines.names and _is_header(found, known, is_meant=bool(chosen)):
+        are_numbers = all(column.are_numbers for column in found.spelled)
+        if end_columns(path, found.first, {}, are_numbers=are_numbers) is not None:
+            return None
+        raise _no_ends(found)
+    one, other = found.first_ends
+    if one is None or other is None:
+        found.bad.setdefault(NO_END, []).append(found.number)
+        return lines
+    for spelled, i in zip(found.spelled, lines.ends, strict=True):
+        spelled(found.first[i])
+        if measure := spelled.measure:
+            msg = f"{path}: column {i + 1} holds {measure}, which are no ids."
+            hint = "Say which columns do: --columns source=1,target=2."
+            raise InvalidGraph(msg, hint=hint)
+    whole = lines.with_first(found.first, (one, other))
+    refuse_ids(path, whole.position)
+    if not chosen and not lines.names:
+        refuse_lines(whole)
+    return whole
+
+
+def rows_of(found: Cut) -> Iterator[tuple[int, str, str]]:
+    """Yield line and both ids of each tie, the first line with them."""
+    i, j = found.lines.ends
+    one, other = found.spelled
+    for number, row in found.file.rows(found.lines.separator, {}):
+        if len(row) == found.lines.width and (a := one(row[i])) and (b := other(row[j])):
+            yield number, a, b
+
+
+def shape(name: str) -> str:
+    """Return a text without its digits."""
+    return name.translate(_NO_DIGITS)
+
+
+def ambiguous(path: object) -> InvalidGraph:
+    """Return what to tell where a first line may be a header, or a tie."""
+    hint = (
+        "If it is a tie, say --columns source=1,target=2; if it is a header, say --columns with "
+        "the names of its columns."
+    )
+    return InvalidGraph(f"{path}: its first line may be a header, or a tie.", hint=hint)
+
+
+def _cut_by(file: DelimitedFile, separator: str, chosen: Chosen) -> Cut:
+    bad: BadLines = {}
+    rows = file.rows(separator, bad)
+    number, first = next(rows, (1, []))
+    width = len(first)
+    names = names_in_comment(file, separator, width)
+    ends = _chosen_numbers(file, width, chosen) if chosen else None
+    if ends is None and names:
+        ends = end_columns(file.path, names, {})
+    i, j = ends or (0, 1)
+    lines = Lines(file.path, separator, width, (i, j))
+    lines.names = names if ends and not chosen else []
+    lines.measures.update(set(range(width)) - {i, j})
+    source, target = spelled = Spelled(id_text), Spelled(id_text)
+    position, codes = lines.position, lines.codes
+    for line, row in rows:
+        if row[0].startswith(COMMENTS):
+            bad.setdefault(_COMMENT, []).append(line)
+        elif len(row) != width:
+            bad.setdefault(f"{len(row)} columns, and the first line {width}", []).append(line)
+        else:
+            try:
+                one, other = source(row[i]), target(row[j])
+            except InvalidGraph as error:
+                bad.setdefault(error.message.removesuffix("."), []).append(line)
+                continue
+            if one is None or other is None:
+                bad.setdefault(NO_END, []).append(line)
+                continue
+            codes.append(position.setdefault(one, len(position)))
+            codes.append(position.setdefault(other, len(position)))
+            if width > 2 or len(lines.early) < EARLY_MAX:
+                lines.watch(row)
+    found = Cut(file, first, number, lines, spelled, bad)
+    for column, side in ((i, source), (j, target)):
+        given = ((line, row[column]) for line, row in file.rows(separator, {}) if len(row) == width)
+        tell_spelt_twice(given, f"column {column + 1}", side, bad)
+    return found
+
+
+def _the_right_one(even: list[Cut]) -> Cut:
+    """Return the one of several ways to cut that gives ids like those of people, or the same."""
+    marks = {found.lines.separator for found in even} | {",", ";", "|"}
+    valid, faults = [], []
+    for found in even:
+        others = marks - {found.lines.separator, BLANKS}
+        names = [*found.lines.position, *filter(None, found.first_ends)]
+        try:
+            refuse_ids(found.file.path, names)
+        except InvalidGraph as error:
+            faults.append(error)
+        else:
+            if not any(mark in name for name in names for mark in others):
+                valid.append(found)
+    if not valid and faults:
+        raise faults[0]
+    if len(valid) == 1 or (valid and all(_same_ends(valid[0], found) for found in valid)):
+        return valid[0]
+    by_mark = {found.lines.separator: found for found in valid}
+    if by_mark.keys() == {"\t", BLANKS} and all(
+        any(" " in name for name in side) for side in _sides(by_mark["\t"])
+    ):
+        return by_mark["\t"]  # Names of people, as "Ann Lee".
+    told = " or ".join(MARKS[found.lines.separator] for found in valid or even)
+    msg = f"{even[0].file.path}: its columns may be separated by {told}."
+    raise InvalidGraph(msg, hint="Separate all columns alike; put ids with blanks into quotes.")
+
+
+def _same_ends(one: Cut, other: Cut) -> bool:
+    return (one.first_ends, list(one.lines.position), one.lines.codes) == (
+        other.first_ends,
+        list(other.lines.position),
+        other.lines.codes,
+    )
+
+
+def _sides(found: Cut) -> list[set[str]]:
+    """Return the ids of either column, the first line with them."""
+    names = list(found.lines.position)
+    sides = [{names[v] for v in np.unique(side).tolist()} for side in found.lines.edges.T]
+    for side, name in zip(sides, found.first_ends, strict=True):
+        side.add(name or "")
+    return sides
+
+
+def _is_header(found: Cut, known: Collection[str] | None, *, is_meant: bool) -> bool:
+    """Whether the first line is a header; `is_meant`: the owner says that there is none.
+
+    Raises
+    ------
+    InvalidGraph
+        If it may be.
+    """
+    lines, first, ends = found.lines, found.first, found.first_ends
+    position, n = lines.position, len(lines)
+    doubt = ambiguous(found.file.path)
+    if None in ends or (known is not None and all(name in known for name in ends)):
+        return False
+    if any(is_measure(cell.strip()) for cell in first):
+        has_numbers = any(map(is_measure, position))
+        if n and not has_numbers and all(is_measure(name or "") for name in ends):
+            raise doubt  # Tables without names of columns have a header of numbers.
+        return False
+    recurs = any(name in position for name in ends)
+    if n and (
+        any(column.are_numbers for column in found.spelled)
+        or any(first[j].strip() for j in lines.measures)
+    ):
+        if recurs:
+            raise doubt
+        return True
+    shapes = {shape(name) for name in position}
+    if recurs or any(name and shape(name) != name and shape(name) in shapes for name in ends):
+        return False
+    if any(is_word_of_names(name or "") for name in ends):
+        return True
+    if is_meant or any(not _LETTERS.fullmatch(name or "") for name in ends):
+        return False
+    raise doubt
+
+
+def _no_ends(found: Cut) -> InvalidGraph:
+    i, j = found.lines.ends
+    msg = f"{found.file.path}, line {found.number}: a header that does not name the ends of ties."
+    hint = (
+        "Name the columns source and target, or say "
+        f"--columns source={found.first[i]},target={found.first[j]}."
+    )
+    return InvalidGraph(msg, hint=hint)
+
+
+def _chosen_numbers(file: DelimitedFile, width: int, chosen: Chosen) -> tuple[int, int]:
+    """Return the columns that were chosen by numbers, from 1."""
+    found = []
+    for name in (chosen[end] for end in ENDS):
+        if not name.isdecimal() or not 0 < int(name) <= width:
+            msg = f"{file.path} has no column {name!r}, which --columns names."
+            hint = "Say a name of its first line or, where that is no header, a number from 1."
+            raise InvalidGraph(msg, hint=hint)
+        found.append(int(name) - 1)
+    return found[0], found[1]

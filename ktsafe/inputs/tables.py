@@ -1,0 +1,220 @@
+"""Tables of people and their attributes, and of ties.
+
+Columns are found by their names (`ktsafe.inputs.names`), cells have one text whatever they come as
+(`ktsafe.inputs.spelling`), and every row must have a cell for each column. What is wrong with rows
+is told by their lines, in Parquet by their numbers, all at once; never what is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, InvalidGraph
+from ktsafe.inputs.names import ENDS, ID, Chosen, column_of, end_columns, id_column
+from ktsafe.inputs.spelled_columns import Spelled, tell_spelt_twice
+from ktsafe.inputs.spelling import id_text, value_text, verbatim
+from ktsafe.inputs.table_files import Table, table_at
+
+NO_END: Final = "no id at one of its ends"
+MATCHES_MIN: Final = 0.9
+"""The share of ids of ties that another column of people must hold to be told."""
+LOOK_MISSING: Final = frozenset(
+    {"null", "\\n", "n/a", "na", "#n/a", "<na>", "nan", "nat", "none", "nil", "missing", "?", "--"}
+)
+"""Texts that may mean that a value is missing, in small letters; they are values all the same."""
+
+
+class People:
+    """The rows of a table of people, read once.
+
+    Parameters
+    ----------
+    attributes:
+        The columns to read; all but the id by default.
+    chosen:
+        What `--columns` says.
+    nominal:
+        Those of them whose texts are codes: they are taken as they are written.
+
+    Attributes
+    ----------
+    names:
+        The attributes in the order in which values come.
+    ignored:
+        Names of columns that are not read.
+    position:
+        For each id that was read so far its place among the rows.
+    is_whole:
+        Whether every row that was read so far has an id.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read or lacks a column.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        attributes: Sequence[str] | None = None,
+        *,
+        chosen: Chosen = {},  # noqa: B006 -- nobody writes to it
+        nominal: Collection[str] = (),
+    ) -> None:
+        self.table = table_at(path)
+        self.position: dict[str, int] = {}
+        self.is_whole = True
+        header = self.table.header
+        at = id_column(path, header, chosen)
+        if attributes is None:
+            attributes = [name for i, name in enumerate(header) if name and i != at]
+        columns = [column_of(path, header, name) for name in attributes]
+        wanted = dict(zip((ID, *attributes), (at, *columns), strict=True))
+        if missing := [name for name, i in wanted.items() if i is None]:
+            raise _lacks(self.table, missing, list(wanted))
+        self._columns = [i for i in wanted.values() if i is not None]
+        self.names = tuple(attributes)
+        self.ignored = [name for i, name in enumerate(header) if name and i not in self._columns]
+        self.id_name = header[self._columns[0]]
+        self._id = Spelled(id_text)
+        self.values = {
+            name: Spelled(_code_text if name in nominal else value_text) for name in attributes
+        }
+
+    def rows(self, bad: BadLines) -> Iterator[tuple[int, str, list[str | None]]]:
+        """Yield line, id and values of each person; rows that are none are bad."""
+        spelled = list(self.values.values())
+        unread: BadLines = {}
+        for line, (given, *cells) in self.table.rows(self._columns, unread):
+            try:
+                found = self._id(given)
+                values = [text_of(cell) for text_of, cell in zip(spelled, cells, strict=True)]
+            except InvalidGraph as error:
+                unread.setdefault(error.message.removesuffix("."), []).append(line)
+                continue
+            if found is None or found in self.position:
+                bad.setdefault(NO_ID if found is None else ID_AGAIN, []).append(line)
+                continue
+            self.position[found] = len(self.position)
+            yield line, found, values
+        self.is_whole = not unread
+        bad |= unread
+        names = (self.id_name, *self.names)
+        for name, column, of_column in zip(names, self._columns, (self._id, *spelled), strict=True):
+            _tell_spelt_twice(self.table, column, name, of_column, bad)
+        _refuse_measures(self.table, self.id_name, self._id)
+
+    def unknown(self, ids: Collection[str]) -> str:
+        """Return what to say of ties that name nobody of these people, and of another column.
+
+        Parameters
+        ----------
+        ids:
+            All ids that ties name.
+        """
+        told = f"names a vertex that {self.table.path} does not list"
+        wanted = set(ids)
+        known = len(wanted & self.position.keys())
+        for column, name in enumerate(self.table.header):
+            if name and column != self._columns[0]:
+                spell = Spelled(_safe_id)
+                cells = (cell for _, (cell,) in self.table.rows([column], {}))
+                found = len(wanted & {spell(cell) for cell in cells})
+                if found > known and found >= MATCHES_MIN * len(wanted):
+                    return f"{told}; its column {name!r} does: --columns id={name}"
+        return told
+
+
+class Ties:
+    """The rows of a table of ties, read once.
+
+    Parameters
+    ----------
+    table:
+        As `table_at` returns it.
+    chosen:
+        What `--columns` says.
+    are_numbers:
+        Whether all ids are numbers, see `ktsafe.inputs.names.end_columns`.
+
+    Attributes
+    ----------
+    columns:
+        Where the ends stand.
+    ignored:
+        Names of columns that are not read.
+
+    Raises
+    ------
+    InvalidGraph
+        If no columns hold the ends of ties, or several pairs of columns may.
+    """
+
+    def __init__(self, table: Table, *, chosen: Chosen = {}, are_numbers: bool = False) -> None:  # noqa: B006
+        self.table = table
+        ends = end_columns(table.path, table.header, chosen, are_numbers=are_numbers)
+        if ends is None:
+            raise _lacks(table, ENDS, ENDS)
+        self.columns = ends
+        self.ignored = [name for i, name in enumerate(table.header) if name and i not in ends]
+        self.ends = Spelled(id_text), Spelled(id_text)
+
+    def rows(self, bad: BadLines) -> Iterator[tuple[int, str, str]]:
+        """Yield line and both ends of each tie; rows that are none are bad."""
+        source, target = self.ends
+        for line, (one, other) in self.table.rows(self.columns, bad):
+            try:
+                ends = source(one), target(other)
+            except InvalidGraph as error:
+                bad.setdefault(error.message.removesuffix("."), []).append(line)
+                continue
+            if ends[0] is None or ends[1] is None:
+                bad.setdefault(NO_END, []).append(line)
+            else:
+                yield line, ends[0], ends[1]
+        for column, spelled in zip(self.columns, self.ends, strict=True):
+            name = self.table.header[column]
+            _tell_spelt_twice(self.table, column, name, spelled, bad)
+            _refuse_measures(self.table, name, spelled)
+
+
+def _refuse_measures(table: Table, name: str, spelled: Spelled) -> None:
+    """Refuse times or fractions for ids.
+
+    Raises
+    ------
+    InvalidGraph
+    """
+    if measure := spelled.measure:
+        msg = f"{table.path}: {name!r} holds {measure}, which are no ids."
+        raise InvalidGraph(msg, hint="Say which columns do: --columns source=A,target=B,id=C.")
+
+
+def _tell_spelt_twice(
+    table: Table, column: int, name: str, spelled: Spelled, bad: BadLines
+) -> None:
+    given = ((line, cell) for line, (cell,) in table.rows([column], {}))
+    tell_spelt_twice(given, repr(name), spelled, bad)
+
+
+def _lacks(table: Table, missing: Sequence[str], wanted: Sequence[str]) -> InvalidGraph:
+    named = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+    empty = "" if table.header else "It is empty. "
+    said = set(missing) & {ID, *ENDS}
+    how = f", or say --columns {','.join(f'{name}=...' for name in missing if name in said)}"
+    hint = f"{empty}Its header must name {', '.join(wanted)}{how if said and not empty else ''}."
+    return InvalidGraph(f"{table.path} has no {named}.", hint=hint)
+
+
+def _safe_id(value: object) -> str | None:
+    try:
+        return id_text(value)
+    except InvalidGraph:
+        return None
+
+
+def _code_text(value: object) -> str | None:
+    """Return the text of a code, which is no number where it is written as a text."""
+    return verbatim(value) if isinstance(value, str) else value_text(value)
