@@ -158,21 +158,17 @@ def refuse_lines(lines: Lines) -> None:
     if len(one) == len(lines) and other <= one and len(lines.third) > 1 and lines.third <= one:
         _refuse(lines.path, "an adjacency list", _WAY_ON)
     words, other_words = (any(not is_number(name) for name in side) for side in (one, other))
-    if (
-        lines.separator == BLANKS
-        and (words or other_words)
-        and len(lines.measures) < lines.width - 2
-    ):
-        msg = f"{lines.path}: words stand behind the second, so ids may hold blanks."
-        raise InvalidGraph(msg, hint=f"Put ids into quotation marks. {_WAY_ON}")
-    if one & other:
-        return
-    is_between = other_words and bool(one & lines.third)
-    is_before = (words or _ascends(lines, names)) and bool(other & lines.third)
+    is_alone = not one & other
+    is_between = is_alone and lines.width == 3 and other_words and bool(one & lines.third)
+    is_before = is_alone and (words or _ascends(lines, names)) and bool(other & lines.third)
     if is_between or is_before:
         first, no = (1, 2) if is_between else (2, 1)
         msg = f"{lines.path}: column {no} shares no id with the other one, and column 3 does."
         raise InvalidGraph(msg, hint=f"Say which do: --columns source={first},target=3.")
+    has_more_words = len(lines.measures) < lines.width - 2
+    if lines.separator == BLANKS and (words or other_words) and has_more_words:
+        msg = f"{lines.path}: words stand behind the second, so ids may hold blanks."
+        raise InvalidGraph(msg, hint=f"Put ids into quotation marks. {_WAY_ON}")
 
 
 def refuse_ids(path: Path, ids: Iterable[str]) -> None:

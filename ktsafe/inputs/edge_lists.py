@@ -32,7 +32,7 @@ from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
 from ktsafe.inputs.delimited import MARKS, DelimitedFile, cells_of, n_cells
 from ktsafe.inputs.edge_list_doubts import Lines, refuse_comments, refuse_first, says_directed
 from ktsafe.inputs.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
-from ktsafe.inputs.names import ENDS, Chosen, column_of, end_columns
+from ktsafe.inputs.names import ENDS, Chosen, check_names, column_of, end_columns
 from ktsafe.inputs.network import Network
 from ktsafe.inputs.spelling import id_text
 from ktsafe.inputs.table_files import PARQUET, table_at
@@ -137,7 +137,13 @@ def _names_ends(path: Path, first: str, chosen: Chosen) -> bool:
         if chosen:
             if all(column_of(path, names, chosen[end]) is not None for end in ENDS):
                 return True
-        elif end_columns(path, names, {}) is not None:
+            continue
+        try:
+            found = end_columns(path, names, {})
+        except InvalidGraph:
+            check_names(path, names)
+            raise
+        if found is not None:
             return True
     return False
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 import numpy as np
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.inputs.delimited import BLANKS, COMMENTS, MARKS, DelimitedFile, n_cells
+from ktsafe.inputs.delimited import BLANKS, COMMENTS, MARKS, UNQUOTED, DelimitedFile, n_cells
 from ktsafe.inputs.edge_list_doubts import EARLY_MAX, Lines, refuse_ids, refuse_lines
-from ktsafe.inputs.names import ENDS, Chosen, end_columns, is_word_of_names
+from ktsafe.inputs.names import ENDS, Chosen, check_names, end_columns, is_word_of_names
 from ktsafe.inputs.spelled_columns import Spelled, tell_spelt_twice
 from ktsafe.inputs.spelling import id_text, is_measure
 from ktsafe.inputs.table_files import names_in_comment
@@ -34,24 +34,19 @@ class Cut:
 
     Attributes
     ----------
-    first:
-        The cells of the first line, which may be a header.
+    number, first, first_ends:
+        The first line, which may be a header: its number, its cells, and its ids if it is a tie.
     lines:
         All others.
     """
 
     file: DelimitedFile
-    first: list[str]
     number: int
+    first: list[str]
+    first_ends: tuple[str, str]
     lines: Lines
     spelled: tuple[Spelled, Spelled]
     bad: BadLines
-
-    @property
-    def first_ends(self) -> tuple[str | None, str | None]:
-        """The ids of the first line, if it is a tie."""
-        one, other = self.lines.ends
-        return id_text(self.first[one]), id_text(self.first[other])
 
 
 def cut(file: DelimitedFile, chosen: Chosen) -> Cut:
@@ -68,10 +63,14 @@ def cut(file: DelimitedFile, chosen: Chosen) -> Cut:
         If they can be cut in two ways that give other ids.
     """
     first = file.first()
-    tried = [_cut_by(file, mark, chosen) for mark in MARKS if n_cells(first, mark) > 1]
+    marks = [mark for mark in MARKS if n_cells(first, mark) > 1]
+    if marks[:-1] and marks[-1] == BLANKS and " " not in first.strip():
+        marks.pop()  # What separates is a TAB alone.
+    tried = [_cut_by(file, mark, chosen) for mark in marks]
     if not tried:
-        number = next((number for number, _ in file.rows(BLANKS, {})), 1)
-        msg = f"{file.path}, line {number}: {_NO_IDS}."
+        number = next(number for number, _ in file.lines())
+        what = UNQUOTED if '"' in first else _NO_IDS
+        msg = f"{file.path}, line {number}: {what}."
         raise InvalidGraph(msg, hint="A line of an edge list begins with two ids.")
     even = [found for found in tried if not found.bad]
     if not even:
@@ -98,17 +97,13 @@ def as_ties(found: Cut, chosen: Chosen, known: Collection[str] | None) -> Lines 
         if end_columns(path, found.first, {}, are_numbers=are_numbers) is not None:
             return None
         raise _no_ends(found)
-    one, other = found.first_ends
-    if one is None or other is None:
-        found.bad.setdefault(NO_END, []).append(found.number)
-        return lines
     for spelled, i in zip(found.spelled, lines.ends, strict=True):
         spelled(found.first[i])
         if measure := spelled.measure:
             msg = f"{path}: column {i + 1} holds {measure}, which are no ids."
             hint = "Say which columns do: --columns source=1,target=2."
             raise InvalidGraph(msg, hint=hint)
-    whole = lines.with_first(found.first, (one, other))
+    whole = lines.with_first(found.first, found.first_ends)
     refuse_ids(path, whole.position)
     if not chosen and not lines.names:
         refuse_lines(whole)
@@ -151,31 +146,44 @@ def _cut_by(file: DelimitedFile, separator: str, chosen: Chosen) -> Cut:
     lines = Lines(file.path, separator, width, (i, j))
     lines.names = names if ends and not chosen else []
     lines.measures.update(set(range(width)) - {i, j})
-    source, target = spelled = Spelled(id_text), Spelled(id_text)
+    spelled = Spelled(id_text), Spelled(id_text)
     position, codes = lines.position, lines.codes
+    first_ends = _ids(number, first, (i, j), (id_text, id_text), bad) or ("", "")
     for line, row in rows:
         if row[0].startswith(COMMENTS):
             bad.setdefault(_COMMENT, []).append(line)
+        elif len(row) < 2:
+            bad.setdefault(_NO_IDS, []).append(line)
         elif len(row) != width:
             bad.setdefault(f"{len(row)} columns, and the first line {width}", []).append(line)
-        else:
-            try:
-                one, other = source(row[i]), target(row[j])
-            except InvalidGraph as error:
-                bad.setdefault(error.message.removesuffix("."), []).append(line)
-                continue
-            if one is None or other is None:
-                bad.setdefault(NO_END, []).append(line)
-                continue
-            codes.append(position.setdefault(one, len(position)))
-            codes.append(position.setdefault(other, len(position)))
+        elif ends := _ids(line, row, (i, j), spelled, bad):
+            codes.extend(position.setdefault(end, len(position)) for end in ends)
             if width > 2 or len(lines.early) < EARLY_MAX:
                 lines.watch(row)
-    found = Cut(file, first, number, lines, spelled, bad)
-    for column, side in ((i, source), (j, target)):
+    found = Cut(file, number, first, first_ends, lines, spelled, bad)
+    for column, side in zip((i, j), spelled, strict=True):
         given = ((line, row[column]) for line, row in file.rows(separator, {}) if len(row) == width)
         tell_spelt_twice(given, f"column {column + 1}", side, bad)
     return found
+
+
+def _ids(
+    line: int,
+    row: list[str],
+    columns: tuple[int, int],
+    spell: tuple[Callable[[str], str | None], Callable[[str], str | None]],
+    bad: BadLines,
+) -> tuple[str, str] | None:
+    """Return the ids of a line, or say why it has none."""
+    try:
+        one, other = spell[0](row[columns[0]]), spell[1](row[columns[1]])
+    except InvalidGraph as error:
+        bad.setdefault(error.message.removesuffix("."), []).append(line)
+        return None
+    if one is None or other is None:
+        bad.setdefault(NO_END, []).append(line)
+        return None
+    return one, other
 
 
 def _the_right_one(even: list[Cut]) -> Cut:
@@ -184,7 +192,7 @@ def _the_right_one(even: list[Cut]) -> Cut:
     valid, faults = [], []
     for found in even:
         others = marks - {found.lines.separator, BLANKS}
-        names = [*found.lines.position, *filter(None, found.first_ends)]
+        names = [*found.lines.position, *found.first_ends]
         try:
             refuse_ids(found.file.path, names)
         except InvalidGraph as error:
@@ -219,7 +227,7 @@ def _sides(found: Cut) -> list[set[str]]:
     names = list(found.lines.position)
     sides = [{names[v] for v in np.unique(side).tolist()} for side in found.lines.edges.T]
     for side, name in zip(sides, found.first_ends, strict=True):
-        side.add(name or "")
+        side.add(name)
     return sides
 
 
@@ -234,11 +242,11 @@ def _is_header(found: Cut, known: Collection[str] | None, *, is_meant: bool) -> 
     lines, first, ends = found.lines, found.first, found.first_ends
     position, n = lines.position, len(lines)
     doubt = ambiguous(found.file.path)
-    if None in ends or (known is not None and all(name in known for name in ends)):
+    if known is not None and all(name in known for name in ends):
         return False
     if any(is_measure(cell.strip()) for cell in first):
         has_numbers = any(map(is_measure, position))
-        if n and not has_numbers and all(is_measure(name or "") for name in ends):
+        if n and not has_numbers and all(map(is_measure, ends)):
             raise doubt  # Tables without names of columns have a header of numbers.
         return False
     recurs = any(name in position for name in ends)
@@ -250,21 +258,23 @@ def _is_header(found: Cut, known: Collection[str] | None, *, is_meant: bool) -> 
             raise doubt
         return True
     shapes = {shape(name) for name in position}
-    if recurs or any(name and shape(name) != name and shape(name) in shapes for name in ends):
+    if recurs or any(shape(name) != name and shape(name) in shapes for name in ends):
         return False
-    if any(is_word_of_names(name or "") for name in ends):
+    if any(map(is_word_of_names, ends)):
         return True
-    if is_meant or any(not _LETTERS.fullmatch(name or "") for name in ends):
+    if is_meant or not all(map(_LETTERS.fullmatch, ends)):
         return False
     raise doubt
 
 
 def _no_ends(found: Cut) -> InvalidGraph:
+    path, header = found.file.path, found.first
+    check_names(path, header)
     i, j = found.lines.ends
-    msg = f"{found.file.path}, line {found.number}: a header that does not name the ends of ties."
+    msg = f"{path}, line {found.number}: a header that does not name the ends of ties."
     hint = (
-        "Name the columns source and target, or say "
-        f"--columns source={found.first[i]},target={found.first[j]}."
+        f"Name the columns source and target, or say --columns source={header[i]},"
+        f"target={header[j]}. A table of people belongs behind --vertices."
     )
     return InvalidGraph(msg, hint=hint)
 

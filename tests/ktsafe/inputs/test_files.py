@@ -172,7 +172,7 @@ BAD = {
     "text.json": (b"1 2\n", "line 1: no JSON|is JSON lines"),
     "text.paj": (b"1 2\n", "line 1: a line before"),
     "net.zip": (b"PK", "archive"),
-    "cut.txt.gz": (gzip.compress(b"1 2\n" * 99)[:-9], "cannot be read"),
+    "cut.txt.gz": (gzip.compress(b"1 2\n" * 99)[:-9], "no whole gzip file"),
     "cut.graphml.gz": (gzip.compress(b"<graphml>" + b" " * 99)[:-9], "cannot be read"),
 }
 
