@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from ktsafe.errors import BadLines
+from ktsafe.errors import BadLines, InvalidGraph
 from ktsafe.inputs.spelling import BOOLEANS, as_given, is_fraction, is_measure, is_time
 
 
@@ -69,7 +69,10 @@ def tell_spelt_twice(
         return
     first: dict[str, Hashable] = {}
     for line, cell in given:
-        text = spelled(cell)
+        try:
+            text = spelled(cell)
+        except InvalidGraph:
+            continue  # That line is told already.
         if text in spelled.otherwise:
             spelt = as_given(cell)
             if first.setdefault(text, spelt) != spelt:

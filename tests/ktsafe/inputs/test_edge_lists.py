@@ -132,7 +132,10 @@ REFUSED = {
     "epochs first": ("20 7 8\n40 8 9\n60 7 9\n", "column 1 shares no id .* source=2,target=3"),
     "a relation between": ("a1 pp a2\na2 pp a3\n", "column 2 shares no id .* source=1,target=3"),
     "a relation before": ("e a1 a2\ne a2 a3\n", "column 1 shares no id"),
-    "names of two words": ("Ann Lee Bo Day\nBo Day Ann Lee\nAnn Lee Cy Fox\n", "ids may hold blanks"),
+    "names of two words": (
+        "Ann Lee Bo Day\nBo Day Ann Lee\nAnn Lee Cy Fox\n",
+        "ids may hold blanks",
+    ),
     "two ways to cut": ("a b\t3\nb c\t5\n", "may be separated by"),
     "a bipartite network": ("% bip unweighted\n1 1\n1 2\n", "bipartite network of KONECT"),
     "a network that shrinks": ("% asym dynamic\n1 2 1\n1 3 1\n1 2 -1\n", "removes ties"),
