@@ -156,8 +156,8 @@ def _cut_by(file: DelimitedFile, separator: str, chosen: Chosen) -> Cut:
             bad.setdefault(_NO_IDS, []).append(line)
         elif len(row) != width:
             bad.setdefault(f"{len(row)} columns, and the first line {width}", []).append(line)
-        elif ends := _ids(line, row, (i, j), spelled, bad):
-            codes.extend(position.setdefault(end, len(position)) for end in ends)
+        elif names_of_ends := _ids(line, row, (i, j), spelled, bad):
+            codes.extend(position.setdefault(end, len(position)) for end in names_of_ends)
             if width > 2 or len(lines.early) < EARLY_MAX:
                 lines.watch(row)
     found = Cut(file, number, first, first_ends, lines, spelled, bad)
