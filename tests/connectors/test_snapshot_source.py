@@ -16,7 +16,7 @@ import pytest
 from ktsafe.connectors.base import Record, TopicPartition
 from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch
 from ktsafe.connectors.snapshots import SnapshotSource
-from ktsafe.stream.files.tables import OwnTables
+from ktsafe.stream.files.own_tables import OwnTables
 from tests.dumps import NOTHING, write_dump
 from tests.feeds import Graph, fold
 
