@@ -29,7 +29,7 @@ _LETTERS: Final = re.compile(r"[^\W\d_]([\s_.:-]*[^\W\d_])*")
 
 
 @dataclasses.dataclass(eq=False)
-class Cut:
+class CutLines:
     """A file whose lines are cut in one way.
 
     Attributes
@@ -49,8 +49,8 @@ class Cut:
     bad: BadLines
 
 
-def cut(file: DelimitedFile, chosen: Chosen) -> Cut:
-    """Cut the lines in the one way in which all have equally many columns.
+def cut(file: DelimitedFile, chosen: Chosen) -> CutLines:
+    """CutLines the lines in the one way in which all have equally many columns.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def cut(file: DelimitedFile, chosen: Chosen) -> Cut:
     return even[0] if len(even) == 1 else _the_right_one(even)
 
 
-def as_ties(found: Cut, chosen: Chosen, known: Collection[str] | None) -> Lines | None:
+def as_ties(found: CutLines, chosen: Chosen, known: Collection[str] | None) -> Lines | None:
     """Return all lines as ties; None if the first one is a header that names them by letters.
 
     Parameters
@@ -110,7 +110,7 @@ def as_ties(found: Cut, chosen: Chosen, known: Collection[str] | None) -> Lines 
     return whole
 
 
-def rows_of(found: Cut) -> Iterator[tuple[int, str, str]]:
+def rows_of(found: CutLines) -> Iterator[tuple[int, str, str]]:
     """Yield line and both ids of each tie, the first line with them."""
     i, j = found.lines.ends
     one, other = found.spelled
@@ -133,7 +133,7 @@ def ambiguous(path: object) -> InvalidGraph:
     return InvalidGraph(f"{path}: its first line may be a header, or a tie.", hint=hint)
 
 
-def _cut_by(file: DelimitedFile, separator: str, chosen: Chosen) -> Cut:
+def _cut_by(file: DelimitedFile, separator: str, chosen: Chosen) -> CutLines:
     bad: BadLines = {}
     rows = file.rows(separator, bad)
     number, first = next(rows, (1, []))
@@ -160,7 +160,7 @@ def _cut_by(file: DelimitedFile, separator: str, chosen: Chosen) -> Cut:
             codes.extend(position.setdefault(end, len(position)) for end in names_of_ends)
             if width > 2 or len(lines.early) < EARLY_MAX:
                 lines.watch(row)
-    found = Cut(file, number, first, first_ends, lines, spelled, bad)
+    found = CutLines(file, number, first, first_ends, lines, spelled, bad)
     for column, side in zip((i, j), spelled, strict=True):
         given = ((line, row[column]) for line, row in file.rows(separator, {}) if len(row) == width)
         tell_spelt_twice(given, f"column {column + 1}", side, bad)
@@ -186,7 +186,7 @@ def _ids(
     return one, other
 
 
-def _the_right_one(even: list[Cut]) -> Cut:
+def _the_right_one(even: list[CutLines]) -> CutLines:
     """Return the one of several ways to cut that gives ids like those of people, or the same."""
     marks = {found.lines.separator for found in even} | {",", ";", "|"}
     valid, faults = [], []
@@ -214,7 +214,7 @@ def _the_right_one(even: list[Cut]) -> Cut:
     raise InvalidGraph(msg, hint="Separate all columns alike; put ids with blanks into quotes.")
 
 
-def _same_ends(one: Cut, other: Cut) -> bool:
+def _same_ends(one: CutLines, other: CutLines) -> bool:
     return (one.first_ends, list(one.lines.position), one.lines.codes) == (
         other.first_ends,
         list(other.lines.position),
@@ -222,7 +222,7 @@ def _same_ends(one: Cut, other: Cut) -> bool:
     )
 
 
-def _sides(found: Cut) -> list[set[str]]:
+def _sides(found: CutLines) -> list[set[str]]:
     """Return the ids of either column, the first line with them."""
     names = list(found.lines.position)
     sides = [{names[v] for v in np.unique(side).tolist()} for side in found.lines.edges.T]
@@ -231,7 +231,7 @@ def _sides(found: Cut) -> list[set[str]]:
     return sides
 
 
-def _is_header(found: Cut, known: Collection[str] | None, *, is_meant: bool) -> bool:
+def _is_header(found: CutLines, known: Collection[str] | None, *, is_meant: bool) -> bool:
     """Whether the first line is a header; `is_meant`: the owner says that there is none.
 
     Raises
@@ -267,7 +267,7 @@ def _is_header(found: Cut, known: Collection[str] | None, *, is_meant: bool) -> 
     raise doubt
 
 
-def _no_ends(found: Cut) -> InvalidGraph:
+def _no_ends(found: CutLines) -> InvalidGraph:
     path, header = found.file.path, found.first
     check_names(path, header)
     i, j = found.lines.ends

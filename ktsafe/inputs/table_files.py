@@ -26,7 +26,7 @@ _ROWS_AT_ONCE: Final = 10_000
 Cells = Sequence[Any]
 
 
-class Table(Protocol):
+class NamedTable(Protocol):
     """A table with a header.
 
     Attributes
@@ -45,7 +45,7 @@ class Table(Protocol):
         """Yield number and some cells of each row; rows of another length are bad."""
 
 
-def table_at(path: Path) -> Table:
+def table_at(path: Path) -> NamedTable:
     """Return the table in a file.
 
     Raises
@@ -53,13 +53,13 @@ def table_at(path: Path) -> Table:
     InvalidGraph
         If it cannot be read, what separates its columns is not sure, or two have one name.
     """
-    found: Table = ParquetTable(path) if path.suffix == PARQUET else TextTable(path)
+    found: NamedTable = ParquetTable(path) if path.suffix == PARQUET else TextTable(path)
     check_names(path, found.header)
     return found
 
 
 class TextTable:
-    """A table in lines of text. Implements `Table`.
+    """A table in lines of text. Implements `NamedTable`.
 
     The header tells what separates; where it could be cut in several ways, all lines do. A header
     may be the last of the comments, as some programs write it.
@@ -97,7 +97,7 @@ class TextTable:
 
 
 class ParquetTable:
-    """A table in a Parquet file of the owner. Implements `Table`."""
+    """A table in a Parquet file of the owner. Implements `NamedTable`."""
 
     row_word = "row"
     format = "Parquet"

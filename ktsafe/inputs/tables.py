@@ -15,7 +15,7 @@ from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, InvalidGraph
 from ktsafe.inputs.names import ENDS, ID, Chosen, column_of, end_columns, id_column
 from ktsafe.inputs.spelled_columns import Spelled, tell_spelt_twice
 from ktsafe.inputs.spelling import id_text, value_text, verbatim
-from ktsafe.inputs.table_files import Table, table_at
+from ktsafe.inputs.table_files import NamedTable, table_at
 
 NO_END: Final = "no id at one of its ends"
 MATCHES_MIN: Final = 0.9
@@ -152,7 +152,9 @@ class Ties:
         If no columns hold the ends of ties, or several pairs of columns may.
     """
 
-    def __init__(self, table: Table, *, chosen: Chosen = {}, are_numbers: bool = False) -> None:  # noqa: B006
+    def __init__(
+        self, table: NamedTable, *, chosen: Chosen = {}, are_numbers: bool = False
+    ) -> None:  # noqa: B006
         self.table = table
         ends = end_columns(table.path, table.header, chosen, are_numbers=are_numbers)
         if ends is None:
@@ -180,7 +182,7 @@ class Ties:
             _refuse_measures(self.table, name, spelled)
 
 
-def _refuse_measures(table: Table, name: str, spelled: Spelled) -> None:
+def _refuse_measures(table: NamedTable, name: str, spelled: Spelled) -> None:
     """Refuse times or fractions for ids.
 
     Raises
@@ -193,13 +195,13 @@ def _refuse_measures(table: Table, name: str, spelled: Spelled) -> None:
 
 
 def _tell_spelt_twice(
-    table: Table, column: int, name: str, spelled: Spelled, bad: BadLines
+    table: NamedTable, column: int, name: str, spelled: Spelled, bad: BadLines
 ) -> None:
     given = ((line, cell) for line, (cell,) in table.rows([column], {}))
     tell_spelt_twice(given, repr(name), spelled, bad)
 
 
-def _lacks(table: Table, missing: Sequence[str], wanted: Sequence[str]) -> InvalidGraph:
+def _lacks(table: NamedTable, missing: Sequence[str], wanted: Sequence[str]) -> InvalidGraph:
     named = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     empty = "" if table.header else "It is empty. "
     said = set(missing) & {ID, *ENDS}
