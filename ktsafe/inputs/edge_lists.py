@@ -32,7 +32,7 @@ from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
 from ktsafe.inputs.delimited import MARKS, DelimitedFile, cells_of, n_cells
 from ktsafe.inputs.edge_list_doubts import Lines, refuse_comments, refuse_first, says_directed
 from ktsafe.inputs.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
-from ktsafe.inputs.names import ENDS, Chosen, check_names, column_of, end_columns
+from ktsafe.inputs.names import ENDS, NOTHING_CHOSEN, Chosen, check_names, column_of, end_columns
 from ktsafe.inputs.network import Network
 from ktsafe.inputs.spelling import id_text
 from ktsafe.inputs.table_files import PARQUET, table_at
@@ -52,7 +52,7 @@ Rows = Iterator[tuple[int, str, str]]
 def read_edge_list(
     path: Path,
     *,
-    chosen: Chosen = {},  # noqa: B006 -- nobody writes to it
+    chosen: Chosen = NOTHING_CHOSEN,
     people: People | None = None,
     bad: BadLines | None = None,
 ) -> Network:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from ktsafe.errors import InvalidGraph, InvalidParams
@@ -24,6 +25,7 @@ ENDS: Final = ("source", "target")
 ROLES: Final = (*ENDS, ID)
 Chosen = Mapping[str, str]
 """For some of the roles `source`, `target` and `id` the column that has it."""
+NOTHING_CHOSEN: Final[Chosen] = MappingProxyType({})
 
 _DOES_NOT_COUNT: Final = re.compile(r"[\s_.\-]+")
 _NEO4J: Final = re.compile(r".*:(id|start_id|end_id)(\(.*\))?", re.IGNORECASE)

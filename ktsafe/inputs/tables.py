@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, InvalidGraph
-from ktsafe.inputs.names import ENDS, ID, Chosen, column_of, end_columns, id_column
+from ktsafe.inputs.names import ENDS, ID, NOTHING_CHOSEN, Chosen, column_of, end_columns, id_column
 from ktsafe.inputs.spelled_columns import Spelled, tell_spelt_twice
 from ktsafe.inputs.spelling import id_text, value_text, verbatim
 from ktsafe.inputs.table_files import NamedTable, table_at
@@ -60,7 +60,7 @@ class People:
         path: Path,
         attributes: Sequence[str] | None = None,
         *,
-        chosen: Chosen = {},  # noqa: B006 -- nobody writes to it
+        chosen: Chosen = NOTHING_CHOSEN,
         nominal: Collection[str] = (),
     ) -> None:
         self.table = table_at(path)
@@ -153,8 +153,12 @@ class Ties:
     """
 
     def __init__(
-        self, table: NamedTable, *, chosen: Chosen = {}, are_numbers: bool = False
-    ) -> None:  # noqa: B006
+        self,
+        table: NamedTable,
+        *,
+        chosen: Chosen = NOTHING_CHOSEN,
+        are_numbers: bool = False,
+    ) -> None:
         self.table = table
         ends = end_columns(table.path, table.header, chosen, are_numbers=are_numbers)
         if ends is None:
