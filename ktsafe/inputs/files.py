@@ -15,7 +15,6 @@ from typing import BinaryIO, Final
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.arrays import OGB_EDGES, read_npz, read_ogb
 from ktsafe.inputs.compressed import opened
-from ktsafe.inputs.edge_lists import read_edge_list
 from ktsafe.inputs.gexf import read_gexf
 from ktsafe.inputs.gml import read_gml
 from ktsafe.inputs.graphml import read_graphml
@@ -24,6 +23,7 @@ from ktsafe.inputs.network import Network
 from ktsafe.inputs.node_link import read_node_link
 from ktsafe.inputs.other_formats import refuse_by_name
 from ktsafe.inputs.pajek import read_pajek
+from ktsafe.inputs.tables.edge_lists import read_edge_list
 
 Reader = Callable[[Path, BinaryIO], Network]
 _HEAD_BYTES: Final = 1 << 16

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.inputs.delimited import BLANKS, MARKS, DelimitedFile, cells_of, n_cells
-from ktsafe.inputs.names import check_names, end_columns, id_column
 from ktsafe.inputs.network import Kind
+from ktsafe.inputs.tables.delimited import BLANKS, MARKS, DelimitedFile, cells_of, n_cells
+from ktsafe.inputs.tables.names import check_names, end_columns, id_column
 
 FORMATS: Final = {
     ",": "CSV",

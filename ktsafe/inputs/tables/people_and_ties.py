@@ -1,8 +1,8 @@
 """Tables of people and their attributes, and of ties.
 
-Columns are found by their names (`ktsafe.inputs.names`), cells have one text whatever they come as
-(`ktsafe.inputs.spelling`), and every row must have a cell for each column. What is wrong with rows
-is told by their lines, in Parquet by their numbers, all at once; never what is in them.
+Columns are found by their names (`ktsafe.inputs.tables.names`), cells have one text whatever they
+come as (`ktsafe.inputs.spelling`), and every row must have a cell for each column. What is wrong
+with rows is told by their lines, in Parquet by their numbers, all at once; never what is in them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,18 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, InvalidGraph
-from ktsafe.inputs.names import ENDS, ID, NOTHING_CHOSEN, Chosen, column_of, end_columns, id_column
-from ktsafe.inputs.spelled_columns import Spelled, tell_spelt_twice
 from ktsafe.inputs.spelling import id_text, value_text, verbatim
-from ktsafe.inputs.table_files import NamedTable, table_at
+from ktsafe.inputs.tables.names import (
+    ENDS,
+    ID,
+    NOTHING_CHOSEN,
+    Chosen,
+    column_of,
+    end_columns,
+    id_column,
+)
+from ktsafe.inputs.tables.spelled_columns import Spelled, tell_spelt_twice
+from ktsafe.inputs.tables.table_files import NamedTable, table_at
 
 NO_END: Final = "no id at one of its ends"
 MATCHES_MIN: Final = 0.9
@@ -137,7 +145,7 @@ class Ties:
     chosen:
         What `--columns` says.
     are_numbers:
-        Whether all ids are numbers, see `ktsafe.inputs.names.end_columns`.
+        Whether all ids are numbers, see `ktsafe.inputs.tables.names.end_columns`.
 
     Attributes
     ----------

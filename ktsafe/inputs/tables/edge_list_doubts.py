@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.delimited import BLANKS
 from ktsafe.inputs.spelling import is_measure, is_number
+from ktsafe.inputs.tables.delimited import BLANKS
 
 EARLY_MAX: Final = 4
 """Lines that are kept as they came."""

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.edge_lists import read_edge_list
 from ktsafe.inputs.network import Network
+from ktsafe.inputs.tables.edge_lists import read_edge_list
 
 ABC = {("a1", "a2"), ("a2", "a3")}
 NUMBERS = {("7", "8"), ("8", "9")}

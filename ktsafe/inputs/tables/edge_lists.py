@@ -3,12 +3,12 @@
 What separates, and whether the first line is a header, is decided by all lines:
 
 1. All lines have equally many columns, by one separator; anything else is refused by line.
-2. A first line that names the ends of ties (`ktsafe.inputs.names`) is a header.
+2. A first line that names the ends of ties (`ktsafe.inputs.tables.names`) is a header.
 3. Otherwise it is one if it is no number where all other lines are, or if it is made of words such
    as `user_id` that stand in no other line; such a header is refused, since it does not say which
    columns hold the ends. It is a tie if an id of it stands in another line, too, or if it has
    digits as others have. A first line of words that stand nowhere else may be both, and is refused.
-4. What looks like another kind of file is refused by its name (`ktsafe.inputs.edge_list_doubts`).
+4. What looks like another kind of file is refused by its name (`edge_list_doubts`).
 
 `--columns source=A,target=B` says what the ends are: names, or numbers of columns where there is
 no header.
@@ -29,14 +29,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
-from ktsafe.inputs.delimited import MARKS, DelimitedFile, cells_of, n_cells
-from ktsafe.inputs.edge_list_doubts import Lines, refuse_comments, refuse_first, says_directed
-from ktsafe.inputs.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
-from ktsafe.inputs.names import ENDS, NOTHING_CHOSEN, Chosen, check_names, column_of, end_columns
 from ktsafe.inputs.network import Network
 from ktsafe.inputs.spelling import id_text
-from ktsafe.inputs.table_files import PARQUET, table_at
-from ktsafe.inputs.tables import People, Ties
+from ktsafe.inputs.tables.delimited import MARKS, DelimitedFile, cells_of, n_cells
+from ktsafe.inputs.tables.edge_list_doubts import (
+    Lines,
+    refuse_comments,
+    refuse_first,
+    says_directed,
+)
+from ktsafe.inputs.tables.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
+from ktsafe.inputs.tables.names import (
+    ENDS,
+    NOTHING_CHOSEN,
+    Chosen,
+    check_names,
+    column_of,
+    end_columns,
+)
+from ktsafe.inputs.tables.people_and_ties import People, Ties
+from ktsafe.inputs.tables.table_files import PARQUET, table_at
 
 _LIST: Final = "edge list"
 MORE: Final = "columns behind the second"

@@ -12,9 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.inputs.edge_lists import read_edge_list
-from ktsafe.inputs.table_files import table_at
-from ktsafe.inputs.tables import People, Ties
+from ktsafe.inputs.tables.edge_lists import read_edge_list
+from ktsafe.inputs.tables.people_and_ties import People, Ties
+from ktsafe.inputs.tables.table_files import table_at
 
 Found = tuple[dict[str, int], dict[str, list[str | None]], BadLines]
 

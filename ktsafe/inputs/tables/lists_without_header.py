@@ -1,6 +1,6 @@
 """Ties in lines without a header: what separates, and whether the first line is one all the same.
 
-Both are decided by all lines; see `ktsafe.inputs.edge_lists`.
+Both are decided by all lines; see `ktsafe.inputs.tables.edge_lists`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 import numpy as np
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.inputs.delimited import BLANKS, COMMENTS, MARKS, UNQUOTED, DelimitedFile, n_cells
-from ktsafe.inputs.edge_list_doubts import EARLY_MAX, Lines, refuse_ids, refuse_lines
-from ktsafe.inputs.names import ENDS, Chosen, check_names, end_columns, is_word_of_names
-from ktsafe.inputs.spelled_columns import Spelled, tell_spelt_twice
 from ktsafe.inputs.spelling import id_text, is_measure
-from ktsafe.inputs.table_files import names_in_comment
-from ktsafe.inputs.tables import NO_END
+from ktsafe.inputs.tables.delimited import BLANKS, COMMENTS, MARKS, UNQUOTED, DelimitedFile, n_cells
+from ktsafe.inputs.tables.edge_list_doubts import EARLY_MAX, Lines, refuse_ids, refuse_lines
+from ktsafe.inputs.tables.names import ENDS, Chosen, check_names, end_columns, is_word_of_names
+from ktsafe.inputs.tables.people_and_ties import NO_END
+from ktsafe.inputs.tables.spelled_columns import Spelled, tell_spelt_twice
+from ktsafe.inputs.tables.table_files import names_in_comment
 
 _COMMENT: Final = "a comment behind the first tie, or an id that looks like one"
 _NO_IDS: Final = "no two ids"

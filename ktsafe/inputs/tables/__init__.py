@@ -1,0 +1,7 @@
+"""Tables of people and of ties, and edge lists: text in columns, or Parquet."""
+
+from ktsafe.inputs.tables.edge_lists import read_edge_list
+from ktsafe.inputs.tables.names import chosen_columns
+from ktsafe.inputs.tables.people_and_ties import People, Ties
+
+__all__ = ["People", "Ties", "chosen_columns", "read_edge_list"]
