@@ -4,7 +4,7 @@ One rule holds for all: a reader says what it understood (`Network`); all else i
 or told as ignored. Texts of ids and values are made by one function (`ktsafe.inputs.spelling`).
 """
 
-from ktsafe.inputs.files import read_network
+from ktsafe.inputs.formats.files import read_network
 from ktsafe.inputs.network import Network
 
 __all__ = ["Network", "read_network"]

@@ -13,8 +13,8 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from ktsafe.inputs.drafts import Draft
-from ktsafe.inputs.matrix_cells import PEOPLE_MAX, is_mirrored
+from ktsafe.inputs.formats.drafts import Draft
+from ktsafe.inputs.formats.matrix_cells import PEOPLE_MAX, is_mirrored
 from ktsafe.inputs.network import Network
 
 _SECTION: Final = re.compile(r"\*(\w+)[ \t]*(.*)")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.drafts import Draft
+from ktsafe.inputs.formats.drafts import Draft
 from ktsafe.inputs.network import Network
 from ktsafe.inputs.spelling import id_text
 

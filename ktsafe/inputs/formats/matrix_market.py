@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.matrix_cells import PEOPLE_MAX, is_mirrored
+from ktsafe.inputs.formats.matrix_cells import PEOPLE_MAX, is_mirrored
 from ktsafe.inputs.network import Network
 
 _FIELDS: Final = frozenset({"pattern", "real", "integer", "unsigned-integer"})

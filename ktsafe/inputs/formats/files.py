@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.arrays import OGB_EDGES, read_npz, read_ogb
 from ktsafe.inputs.compressed import opened
-from ktsafe.inputs.gexf import read_gexf
-from ktsafe.inputs.gml import read_gml
-from ktsafe.inputs.graphml import read_graphml
-from ktsafe.inputs.matrix_market import read_matrix_market
+from ktsafe.inputs.formats.arrays import OGB_EDGES, read_npz, read_ogb
+from ktsafe.inputs.formats.gexf import read_gexf
+from ktsafe.inputs.formats.gml import read_gml
+from ktsafe.inputs.formats.graphml import read_graphml
+from ktsafe.inputs.formats.matrix_market import read_matrix_market
+from ktsafe.inputs.formats.node_link import read_node_link
+from ktsafe.inputs.formats.other_formats import refuse_by_name
+from ktsafe.inputs.formats.pajek import read_pajek
 from ktsafe.inputs.network import Network
-from ktsafe.inputs.node_link import read_node_link
-from ktsafe.inputs.other_formats import refuse_by_name
-from ktsafe.inputs.pajek import read_pajek
 from ktsafe.inputs.tables.edge_lists import read_edge_list
 
 Reader = Callable[[Path, BinaryIO], Network]

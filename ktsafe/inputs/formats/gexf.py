@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ktsafe.inputs.drafts import Attribute, Draft
+from ktsafe.inputs.formats.drafts import Attribute, Draft
+from ktsafe.inputs.formats.typed_values import reading
+from ktsafe.inputs.formats.xml_elements import Element, elements
 from ktsafe.inputs.network import Network
-from ktsafe.inputs.typed_values import reading
-from ktsafe.inputs.xml_elements import Element, elements
 
 _WHOLE: Final = frozenset({"meta", "attributes", "node", "edge"})
 _TYPES: Final = {"directed": True, "mutual": True, "undirected": False}

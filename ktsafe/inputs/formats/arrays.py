@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.compressed import opened
-from ktsafe.inputs.matrix_cells import PEOPLE_MAX, is_mirrored
+from ktsafe.inputs.formats.matrix_cells import PEOPLE_MAX, is_mirrored
 from ktsafe.inputs.network import Network
 from ktsafe.inputs.spelling import value_text
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Union
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.drafts import Draft
+from ktsafe.inputs.formats.drafts import Draft
 from ktsafe.inputs.network import Network
 from ktsafe.inputs.spelling import id_text
 
