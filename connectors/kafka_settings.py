@@ -32,8 +32,6 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         "host:port" of some brokers.
     client_id:
         Name that brokers log. Constant, since it is visible beside releases.
-    group_id:
-        Consumer group whose offsets are committed for lag tools only; empty: none are.
     security_protocol, sasl_mechanism, sasl_username:
         As Kafka names them.
     sasl_password_file, sasl_password_env:
@@ -56,7 +54,6 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     bootstrap_servers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     client_id: str = "ktsafe"
-    group_id: str = "ktsafe"
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
     sasl_username: str | None = None
