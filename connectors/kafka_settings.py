@@ -37,7 +37,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     sasl_password_file, sasl_password_env:
         Where the password is: a file (its first line; not readable by everybody) or an
         environment variable. The password itself does not belong in a configuration file.
-    ssl_ca_file, ssl_check_hostname:
+    ssl_ca_file:
         TLS; without `ssl_ca_file` the system's authorities are trusted.
     ssl_cert_file, ssl_key_file, ssl_key_password_file, ssl_key_password_env:
         The certificate by which this client authenticates, its key, and where the password of an
@@ -64,7 +64,6 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ssl_key_file: str | None = None
     ssl_key_password_file: str | None = None
     ssl_key_password_env: str | None = None
-    ssl_check_hostname: bool = True
     request_timeout_s: _Seconds = 30.0
     retry_for_s: _Seconds = 60.0
     silence_max_s: _Seconds = 300.0
@@ -120,7 +119,6 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.check_hostname = self.ssl_check_hostname
         try:
             if self.ssl_ca_file is None:
                 context.load_default_certs()

@@ -19,7 +19,7 @@ from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record
 Payload = Literal["full", "none"]
 
 DEAD_LETTER_BYTES_MAX: Final = 512 * 1024
-"""Default bound of the original bytes kept in a dead letter."""
+"""Original bytes kept in a dead letter: base64 and headers fit beside them in a record of 1 MiB."""
 
 TRUNCATED: Final = "ktsafe.truncated"
 """Header of a record whose source gave a prefix only: the full length in bytes, decimal."""

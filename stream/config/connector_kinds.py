@@ -24,7 +24,7 @@ from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.letters import Payload
 from ktsafe.connectors.signing import Signer
 from ktsafe.plug_ins import found
-from ktsafe.stream.config.section import Positive, Section
+from ktsafe.stream.config.section import Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Format
@@ -139,7 +139,6 @@ class SinkTable(ConnectorTable, frozen=True):
 class DeadLettersTable(ConnectorTable, frozen=True):
     """`[dead_letters]`: where records go that cannot be applied."""
 
-    dead_letter_bytes_max: Positive = 524_288
     payload: Payload = "full"
 
     @abc.abstractmethod

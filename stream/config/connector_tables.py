@@ -197,8 +197,7 @@ class FilesDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="fi
         """Return a sink that appends lines."""
         from ktsafe.connectors.files import FileDeadLetterSink
 
-        path, bytes_max = site.path(self.path), self.dead_letter_bytes_max
-        return FileDeadLetterSink(path, dead_letter_bytes_max=bytes_max)
+        return FileDeadLetterSink(site.path(self.path))
 
     def letters(self, site: Site) -> Iterator[dict[str, Any]]:
         """Yield the lines; the first letter makes the file."""
@@ -236,8 +235,7 @@ class KafkaDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="ka
         """Return a sink that writes records."""
         from ktsafe.connectors.kafka_topics import KafkaDeadLetterSink
 
-        bytes_max = self.dead_letter_bytes_max
-        return KafkaDeadLetterSink(site.cluster, self.topic, dead_letter_bytes_max=bytes_max)
+        return KafkaDeadLetterSink(site.cluster, self.topic)
 
     def letters(self, site: Site) -> Iterator[dict[str, Any]]:
         """Yield the records of the topic that are letters, as a file has them."""

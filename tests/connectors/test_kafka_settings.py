@@ -41,13 +41,11 @@ def test_every_client_takes_the_options(tmp_path: Path) -> None:
 
 
 def test_certificates_are_checked() -> None:
-    """TLS 1.2 or later, the chain and the host's name; only the latter can be turned off."""
+    """TLS 1.2 or later, the chain and the host's name."""
     context = settings(security_protocol="SSL").client_options()["ssl_context"]
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
     assert context.verify_mode == ssl.CERT_REQUIRED
     assert context.check_hostname
-    context = settings(security_protocol="SSL", ssl_check_hostname=False).tls_context()
-    assert context.verify_mode == ssl.CERT_REQUIRED
 
 
 def test_paths_start_from_the_folder_of_the_configuration(tmp_path: Path) -> None:
