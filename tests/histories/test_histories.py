@@ -15,7 +15,7 @@ FOUND_BY = {
     "digests at the sink not compared": 11,
     "a known release gets other bytes": 137,
     "mappings keep the deleted": 3,
-    "a withdrawn release is sent again": 32,
+    "a withdrawn release is sent again": 54,
     "a pending cut waits for a start": 281,
     "an unanswered release counts as sent": 1855,
     "dead letters after their offset": 97,
