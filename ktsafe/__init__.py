@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ktsafe.protection.protected import Protected
     from ktsafe.protection.snapshots import Sequence
     from ktsafe.reader import read
+    from ktsafe.version import __version__
 
 __all__ = [
     "MISSING",
@@ -43,6 +44,7 @@ __all__ = [
     "Protected",
     "Schema",
     "Sequence",
+    "__version__",
     "anonymize",
     "protect",
     "read",
@@ -66,5 +68,6 @@ __getattr__ = loads(
         "ktsafe.protection.snapshots": ("Sequence",),
         "ktsafe.anonymization": ("Anonymized", "anonymize"),
         "ktsafe.reader": ("read",),
+        "ktsafe.version": ("__version__",),
     },
 )

@@ -94,6 +94,20 @@ def numbered(word: str, numbers: Sequence[int]) -> str:
     return f"{word}{'s' * (len(numbers) > 1)} {first}{more}"
 
 
+def fault(what: str, rows: Sequence[int] = (), *, hint: str = "") -> InvalidGraph:
+    """Return an error that names the rows concerned, counted from 0; nothing in them is repeated.
+
+    Examples
+    --------
+    >>> fault("An id is missing.", range(3, 10)).message
+    'An id is missing: rows 3, 4, 5, 6, 7 and 2 more (counted from 0).'
+    """
+    if not rows:
+        return InvalidGraph(what, hint=hint)
+    said = f"{what.rstrip('.')}: {numbered('row', rows)} (counted from 0)."
+    return InvalidGraph(said, hint=hint)
+
+
 BadLines = dict[str, list[int]]
 """What is wrong with lines of a file, and which lines."""
 NO_ID: Final = "no id"

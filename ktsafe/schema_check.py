@@ -14,6 +14,7 @@ from typing import Final
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, WrittenOtherwise
 
 NEAR_MAX: Final = 3
+ON_PURPOSE: Final = "If that is so on purpose, list it in expect_absent."
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 _BOOLEAN_WORDS: Final = {
     **dict.fromkeys(("true", "t", "yes", "y"), "1"),
@@ -37,14 +38,14 @@ def check_texts(name: str, given: object) -> tuple[str, ...]:
     return texts
 
 
-def refuse(attributes: Sequence[str], values: Sequence[str], near: Iterable[str]) -> None:
+def refuse(attributes: Sequence[str], values: Sequence[str], there: Iterable[str]) -> None:
     """Refuse the attributes that nobody gave, then the sensitive values that nobody holds.
 
     Parameters
     ----------
     attributes, values:
         Those that are absent.
-    near:
+    there:
         What is there and may be meant by the first of them.
 
     Raises
@@ -56,10 +57,8 @@ def refuse(attributes: Sequence[str], values: Sequence[str], near: Iterable[str]
         return
     name = (*attributes, *values)[0]
     what = "attribute" if attributes else "sensitive value"
-    meant = " or ".join(repr(text) for text in _near(name, near))
-    ask = f"Did you mean {meant}? " if meant else ""
     msg = f"No vertex has the {what} {name!r}, which the schema names."
-    hint = f"{ask}If that is so on purpose, list it in expect_absent."
+    hint = f"{did_you_mean(near(name, there))} {ON_PURPOSE}".lstrip()
     raise AbsentFromGraph(msg, hint=hint, attributes=attributes, n_values=len(values))
 
 
@@ -112,8 +111,21 @@ def check_alike(
     raise WrittenOtherwise(msg, hint=hint)
 
 
-def _near(name: str, texts: Iterable[str]) -> list[str]:
-    """Return the texts that look like `name`, the most alike first, whatever their case."""
-    by_case = {text.casefold().strip(): text for text in texts}
+def near(name: str, texts: Iterable[str]) -> list[str]:
+    """Return the texts that look like `name`, the most alike first, whatever their case.
+
+    Examples
+    --------
+    >>> near("wieght", ["height", "weight", "club"]), near("1", ["true", "false"])
+    (['weight', 'height'], ['true'])
+    """
+    by_case = {text.casefold().strip(): text for text in sorted(texts)}
+    alike = [text for text in by_case.values() if likeness(text) == likeness(name)]
     found = difflib.get_close_matches(name.casefold().strip(), by_case, n=NEAR_MAX)
-    return [by_case[text] for text in found]
+    return [*dict.fromkeys([*alike, *(by_case[text] for text in found)])]
+
+
+def did_you_mean(texts: Iterable[str]) -> str:
+    """Return the question whether one of these is meant; empty if there is none."""
+    meant = " or ".join(map(repr, texts))
+    return f"Did you mean {meant}?" if meant else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import MISSING, Schema
+from ktsafe.graph import MISSING, AttributedGraph, Schema
 
 SEPARATOR = "|"
 """Between the parts of a composite value; inside a part it is doubled, so values differ."""
@@ -70,7 +70,34 @@ def composite_sensitive(
         for attribute in quasi_identifiers
         if attribute in columns
     }
-    return Schema(tuple(quasi_identifiers), name, guarded), {**kept, name: list(values)}
+    # Which values are almost sensitive ones is a matter of the parts (`check_part`).
+    harmless = frozenset(values) - guarded
+    schema = Schema(tuple(quasi_identifiers), name, guarded, harmless_values=harmless)
+    return schema, {**kept, name: list(values)}
+
+
+def check_part(
+    name: str,
+    sensitive: frozenset[str],
+    columns: Mapping[str, Sequence[object]],
+    *,
+    absent: frozenset[str] = frozenset(),
+    harmless: frozenset[str] = frozenset(),
+) -> None:
+    """Refuse one of several sensitive attributes if nobody has it or one of its values.
+
+    Parameters
+    ----------
+    absent, harmless:
+        `expect_absent` and `harmless_values` of a schema.
+
+    Raises
+    ------
+    AbsentFromGraph, WrittenOtherwise
+        See `AttributedGraph.check_present` and `check_spelling`.
+    """
+    alone = Schema((), name, sensitive, expect_absent=absent, harmless_values=harmless)
+    AttributedGraph.from_columns(alone, columns, [])
 
 
 def _text(value: object) -> str:

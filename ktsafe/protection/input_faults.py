@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
-from ktsafe.errors import AbsentFromGraph, InvalidGraph, numbered
+from ktsafe.errors import AbsentFromGraph, InvalidGraph, fault
 from ktsafe.graph import AttributedGraph, Schema
+from ktsafe.inputs.network import Network
+from ktsafe.schema_check import did_you_mean, near
+
+_DECLARE: Final = (
+    "Say quasi_identifiers=[...] of those that an attacker may know, and sensitive=... and "
+    "sensitive_values=[...] of what must not be learnt."
+)
 
 
-def fault(what: str, rows: Sequence[int] = (), *, hint: str = "") -> InvalidGraph:
-    """Return an error that names the rows concerned, counted from 0; nothing in them is repeated.
+def extra_faults(
+    network: Network, published: Collection[str], ignore: Collection[str]
+) -> list[InvalidGraph]:
+    """Return what would be dropped in silence, and what is to be ignored and does not occur.
 
-    Examples
-    --------
-    >>> fault("An id is missing.", range(3, 10)).message
-    'An id is missing: rows 3, 4, 5, 6, 7 and 2 more (counted from 0).'
+    A name that is almost one of these is taken for a misspelling: then that is told, and nothing of
+    ignoring it.
     """
-    if not rows:
-        return InvalidGraph(what, hint=hint)
-    said = f"{what.rstrip('.')}: {numbered('row', rows)} (counted from 0)."
-    return InvalidGraph(said, hint=hint)
+    ignore = {str(name) for name in ignore}
+    known = {*network.columns, *network.ignored}
+    extra = known - ignore - {*published}
+    found, meant = [], set[str]()
+    for name in sorted(ignore - known):
+        alike = near(name, extra)
+        meant |= {*alike}
+        msg = f"Nothing has {name!r}, which is to be ignored."
+        found.append(InvalidGraph(msg, hint=did_you_mean(alike)))
+    for name in {*published} - {*network.columns}:  # These are told with the schema.
+        meant |= {*near(name, extra)}
+    for whose, names in (("Vertices", network.columns), ("Edges", network.ignored)):
+        if left := sorted(extra.intersection(names) - meant):
+            msg = f"{whose} have {', '.join(map(repr, left))}, which a release would not show."
+            how = f"If that is meant, say ignore={left!r}."
+            if not published and whose == "Vertices":
+                how = f"{_DECLARE} {how}"
+            found.append(InvalidGraph(msg, hint=how))
+    return found
 
 
 def value_faults(

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ktsafe.anonymization import anonymize
-from ktsafe.attributes.composite import composite_sensitive
-from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams, raise_together
+from ktsafe.errors import BelowMinimumUtility, InvalidParams
 from ktsafe.generalization.advice import Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
 from ktsafe.generalization.named_values import Named, named_values, people_of_values
 from ktsafe.graph import AttributedGraph, Border, Groups, Schema
+from ktsafe.inputs.in_memory import NONE, given
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams
-from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
-from ktsafe.protection.input_faults import absent_faults, value_faults
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
+from ktsafe.protection.truth import (
+    Sensitive,
+    SensitiveValues,
+    columns_of,
+    spelt,
+    spelt_groups,
+    true_graph,
+)
 from ktsafe.strategies import Progress, check_strategy, default_strategy
 from ktsafe.verify import verify_graph
-
-Sensitive = str | Collection[str] | None
-SensitiveValues = Collection[str] | Mapping[str, Collection[str]]
 
 
 def protect(
     graph: Any,
     vertices: Any = None,
     *,
-    quasi_identifiers: Collection[str],
+    quasi_identifiers: Collection[str] = (),
     sensitive: Sensitive = None,
     sensitive_values: SensitiveValues = (),
+    harmless_values: Collection[object] = (),
     k: int = 10,
     alpha: Fraction | float | str = "1/5",
     t: Fraction | float | str = "1/10",
@@ -59,19 +62,21 @@ def protect(
     Parameters
     ----------
     graph:
-        An undirected graph: networkx or igraph with attributes of vertices; or edges, as a pandas
-        or pyarrow table with columns `source` and `target`, or as a symmetric scipy sparse matrix.
-        Edges are one in either direction and however often they are given. Repeated edges and
-        self-loops are counted in the report.
+        An undirected graph: networkx or igraph with attributes of vertices; or edges, as a data
+        frame (pandas, polars, pyarrow) with columns `source` and `target`, or as a symmetric scipy
+        sparse matrix. Edges are one in either direction and however often they are given. Repeated
+        edges and self-loops are counted in the report.
     vertices:
-        For edges alone, a table of vertices: a column `id` (for a matrix it may be missing: rows
-        are in order), and one for each attribute.
+        For edges alone, a data frame of vertices: a column `id`, and one for each attribute. For a
+        matrix it may be missing, and so may its `id`: rows are in order.
     quasi_identifiers:
         Attributes that an attacker may know.
     sensitive, sensitive_values:
         The attribute that must not be learnt, and its values that count as sensitive. Of several
         attributes a mapping says the values of each; they are published as one of combined values.
-        None: nothing is sensitive.
+        None: nothing is sensitive. `1`, `1.0` and `"1"` are one value, `True` is `"true"`.
+    harmless_values:
+        Values that are not sensitive, though they are spelt almost like one that is.
     k, alpha, t, epsilon, hops:
         The guarantee, see `PrivacyParams`.
     buckets, groups:
@@ -143,72 +148,33 @@ def protect(
     params = PrivacyParams(k, t, alpha, epsilon, hops)  # type: ignore[arg-type]
     options = AnonymizeOptions(effort, strategy or default_strategy(params), aim=aim)
     check_strategy(options.strategy, params)
+    if generalize not in get_args(Generalize):
+        raise InvalidParams("generalize is none of its words.", hint='Say generalize="auto".')
     if generalize == "none" and (keep or hierarchies):
         raise InvalidParams("keep and hierarchies say how to generalize.", hint='Say "auto".')
     seen = given(graph, vertices)
-    truth = _truth(seen, quasi_identifiers, sensitive, sensitive_values, buckets, groups, ignore)
-    advice = _advice(truth, params, hierarchies, keep) if generalize == "auto" else None
+    beside = {
+        "buckets": buckets or {},
+        "groups": {name: spelt_groups(each) for name, each in (groups or {}).items()},
+        "harmless_values": spelt(harmless_values),
+    }
+    truth = true_graph(seen, quasi_identifiers, sensitive, sensitive_values, beside, ignore)
+    advice = (
+        _advice(truth, params, _spelt_levels(hierarchies), keep) if generalize == "auto" else None
+    )
     told = truth if advice is None else advice.lattice.at(advice.best.setting.levels)
     drawn = np.random.default_rng(rng)
     made = anonymize(told, params, rng=drawn, options=options, progress=progress)
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
     owners = enumerate(made.origin.tolist())
     mapping = {published: seen.ids[owner] for published, owner in owners if owner >= 0}
-    ignored = {"repeated edges": seen.edges_repeated, "self-loops": seen.loops}
-    named = _named(seen, told, params.k)
-    provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored)
+    ignored = {"repeated edges": seen.network.repeated, "self-loops": seen.network.loops}
+    named = _named(columns_of(seen, told.schema.groups), told, params.k)
+    provenance = Provenance(truth, told, made, seen.network.ids, advice, named, ignored)
     released = seen.written(made.graph)
     found = Protected(released, params, PrivateMapping(mapping), named, provenance)
     _check_utility(found, min_f1)
     return found
-
-
-def _truth(
-    seen: Given,
-    quasi_identifiers: Collection[str],
-    sensitive: Sensitive,
-    sensitive_values: SensitiveValues,
-    buckets: Mapping[str, tuple[Border, ...]] | None,
-    groups: Mapping[str, Groups] | None,
-    ignore: Collection[str],
-) -> AttributedGraph:
-    """Return the true graph, or refuse what was given for all that is wrong with it."""
-    columns: Mapping[str, list[Any]] = seen.columns
-    told = (buckets or {}, frozenset[str](), groups or {})
-    if sensitive is None or isinstance(sensitive, str):
-        if sensitive is None and sensitive_values:
-            raise InvalidGraph("Sensitive values are named, and no sensitive attribute.")
-        absent = frozenset({NONE}) if sensitive is None else frozenset[str]()
-        schema = Schema(
-            quasi_identifiers,  # type: ignore[arg-type]
-            NONE if sensitive is None else sensitive,
-            sensitive_values,  # type: ignore[arg-type]
-            told[0],
-            absent,
-            told[2],
-        )
-        published = set(schema.quasi_identifiers) | ({sensitive} if sensitive else set())
-    else:
-        values = sensitive_values if isinstance(sensitive_values, Mapping) else {}
-        if set(values) != set(sensitive):
-            msg = "Of several sensitive attributes, sensitive_values must be a mapping of each."
-            raise InvalidGraph(msg, hint='Such as {"health": ["chronic"], "income": ["none"]}.')
-        parts = {name: frozenset(values[name]) for name in sensitive}
-        name = "+".join(parts)
-        schema, columns = composite_sensitive(tuple(quasi_identifiers), parts, columns, name)
-        schema = dataclasses.replace(schema, buckets=told[0], groups=told[2])
-        published = {*schema.quasi_identifiers, *parts}
-    faults = [*seen.faults, *extra_faults(seen, published, ignore)]
-    truth = None
-    try:
-        truth = AttributedGraph.from_columns(schema, columns, seen.edges)
-    except InvalidGraph as error:
-        by_value = value_faults(schema, columns)
-        found = [*by_value, *absent_faults(schema, columns, as_given=bool(by_value))]
-        faults += found or [error]
-    raise_together(faults)
-    assert truth is not None
-    return truth
 
 
 def _advice(
@@ -221,12 +187,21 @@ def _advice(
     return advised(lattice, params, (), lambda _what, _done: False, keep=keep)
 
 
-def _named(seen: Given, told: AttributedGraph, k: int) -> Named:
+def _spelt_levels(
+    hierarchies: Mapping[str, Sequence[Declared]] | None,
+) -> dict[str, list[Declared]]:
+    """Return declared levels with the values in their groups as readers spell them."""
+    return {
+        name: [spelt_groups(each) if isinstance(each, Mapping) else each for each in levels]
+        for name, levels in (hierarchies or {}).items()
+    }
+
+
+def _named(columns: Mapping[str, Any], told: AttributedGraph, k: int) -> Named:
     """Return the groups of the release, with those of their values that k people have."""
     names = tuple(told.schema.groups)
     buckets = {name: borders for name, borders in told.schema.buckets.items() if name in names}
     ungrouped = Schema(names, NONE, frozenset(), buckets, frozenset({*names, NONE}))
-    columns = {name: seen.columns.get(name, []) for name in names}
     people = people_of_values(AttributedGraph.from_columns(ungrouped, columns, []))
     return named_values(told.schema.groups, people, k)
 

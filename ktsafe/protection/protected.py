@@ -60,7 +60,7 @@ class Provenance:
     made:
         The release, its mapping and its certificate.
     ids:
-        What the owner calls each true vertex.
+        The text of each true vertex's id.
     advice:
         What the generalization went by; None without one.
     named:
@@ -72,7 +72,7 @@ class Provenance:
     given: AttributedGraph
     told: AttributedGraph
     made: Anonymized
-    ids: list[Hashable]
+    ids: list[str]
     advice: Advice | None
     named: Named
     ignored: dict[str, int]

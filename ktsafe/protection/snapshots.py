@@ -11,11 +11,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ktsafe.errors import InvalidGraph, raise_together
+from ktsafe.errors import raise_together
 from ktsafe.generalization.advice_in_words import schema_toml
 from ktsafe.graph import Border, Groups, Schema
-from ktsafe.protection.graph_kinds import extra_faults, given
-from ktsafe.protection.input_faults import value_faults
+from ktsafe.inputs.in_memory import given
+from ktsafe.protection.input_faults import extra_faults, value_faults
+from ktsafe.protection.truth import columns_of, spelt, spelt_groups
 from ktsafe.reader import read
 from ktsafe.reader.published import StudiedRelease
 
@@ -75,7 +76,7 @@ class Sequence:
     ----------
     folder:
         Of the sequence; made by the first release.
-    quasi_identifiers, sensitive, sensitive_values, buckets, groups:
+    quasi_identifiers, sensitive, sensitive_values, harmless_values, buckets, groups:
         See `ktsafe.protect`; one sensitive attribute. They are fixed for the sequence.
     k:
         Least number of candidates. All else is as `ktsafe next` has it; `ktsafe.toml` in the folder
@@ -106,7 +107,8 @@ class Sequence:
         *,
         quasi_identifiers: Collection[str],
         sensitive: str,
-        sensitive_values: Collection[str],
+        sensitive_values: Collection[object],
+        harmless_values: Collection[object] = (),
         k: int = 10,
         buckets: Mapping[str, tuple[Border, ...]] | None = None,
         groups: Mapping[str, Groups] | None = None,
@@ -118,10 +120,10 @@ class Sequence:
         self._schema = Schema(
             tuple(quasi_identifiers),
             sensitive,
-            frozenset(sensitive_values),
+            spelt(sensitive_values),
             buckets or {},
-            frozenset(),
-            groups or {},
+            groups={name: spelt_groups(each) for name, each in (groups or {}).items()},
+            harmless_values=spelt(harmless_values),
         )
 
     def __repr__(self) -> str:
@@ -155,6 +157,7 @@ class Sequence:
             declared = {
                 "sensitive": self._schema.sensitive,
                 "sensitive_values": sorted(self._schema.sensitive_values),
+                "harmless_values": sorted(self._schema.harmless_values),
             }
             schema.write_text(schema_toml(self._schema, declared), encoding="utf-8")
             date = "" if at is None else str(at)
@@ -174,19 +177,16 @@ class Sequence:
     def _written(self, room: Path, graph: Any, vertices: Any) -> tuple[Path, Path]:
         """Write the network as the two tables that the command takes."""
         seen, names = given(graph, vertices), self._schema.attributes
-        faults = [*seen.faults, *extra_faults(seen, names, self._ignore)]
-        faults += value_faults(self._schema, seen.columns)
-        if len({str(name) for name in seen.ids}) != len(set(seen.ids)):
-            faults.append(InvalidGraph("Two ids are the same text."))
-        raise_together(faults)
-        columns = [seen.columns.get(name, [None] * len(seen.ids)) for name in names]
+        network, columns = seen.network, columns_of(seen, names)
+        faults = [*seen.faults, *extra_faults(network, names, self._ignore)]
+        raise_together([*faults, *value_faults(self._schema, columns)])
         people, ties = room / "vertices.csv", room / "edges.csv"
         with people.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["id", *names])
-            writer.writerows(zip(seen.ids, *columns, strict=True))
+            writer.writerows(zip(network.ids, *(columns[name] for name in names), strict=True))
         with ties.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["source", "target"])
-            writer.writerows((seen.ids[u], seen.ids[v]) for u, v in seen.edges.tolist())
+            writer.writerows((network.ids[u], network.ids[v]) for u, v in network.edges.tolist())
         return people, ties

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.attributes.composite import composite_sensitive
+from ktsafe.attributes.composite import check_part, composite_sensitive
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import Border
 
@@ -79,19 +79,10 @@ def composed(
     """
     parts = dict(schema.parts)
     for part, sensitive in parts.items():
-        alone = Schema(
-            (),
-            part,
-            sensitive,
-            expect_absent=schema.expect_absent,
-            harmless_values=schema.harmless_values,
-        )
-        AttributedGraph.from_columns(alone, columns, [])
+        absent, harmless = schema.expect_absent, schema.harmless_values
+        check_part(part, sensitive, columns, absent=absent, harmless=harmless)
     made, values = composite_sensitive(schema.quasi_identifiers, parts, columns, schema.sensitive)
-    told = {
-        name: getattr(schema, name)
-        for name in ("buckets", "expect_absent", "groups", "harmless_values")
-    }
+    told = {name: getattr(schema, name) for name in ("buckets", "expect_absent", "groups")}
     return dataclasses.replace(made, **told), values
 
 

@@ -40,8 +40,7 @@ def save(protected: Protected, out: Path, audit: Path) -> None:
         )
         made = protected.provenance.made
         _, _, ids = written_and_verified(release_room, made, header, shown=True)
-        names = [str(name) for name in protected.provenance.ids]
-        write_private(audit_room, names, made, ids, protected.audit())
+        write_private(audit_room, protected.provenance.ids, made, ids, protected.audit())
 
 
 def written_and_verified(

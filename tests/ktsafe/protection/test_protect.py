@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
 
 import ktsafe
 from ktsafe import InvalidGraph, InvalidParams
-from ktsafe.errors import AbsentFromGraph
+from ktsafe.errors import AbsentFromGraph, WrittenOtherwise
 from ktsafe.stream.cli import run_command
 from tests import messy_network
 from tests.ktsafe.protection.karate import ASKED, NAME, karate, protected
@@ -44,11 +47,15 @@ def as_pyarrow() -> tuple[Any, ...]:
     return tuple(pa.Table.from_pandas(frame, preserve_index=False) for frame in as_pandas())
 
 
+def as_polars() -> tuple[Any, ...]:
+    return tuple(pl.DataFrame(table) for table in as_pyarrow())
+
+
 def as_sparse() -> tuple[Any, ...]:
     return sparse.csr_array(nx.to_scipy_sparse_array(karate(), dtype=np.int8)), as_pandas()[1]
 
 
-KINDS = [as_networkx, as_igraph, as_pandas, as_pyarrow, as_sparse]
+KINDS = [as_networkx, as_igraph, as_pandas, as_pyarrow, as_sparse, as_polars]
 
 
 def everything_in(graph: Any) -> str:
@@ -65,6 +72,8 @@ def everything_in(graph: Any) -> str:
             return str(graph.to_csv())
         case pa.Table():
             return repr(graph.to_pydict())
+        case pl.DataFrame():
+            return str(graph.write_csv())
         case _:
             return repr(graph.toarray().tolist())
 
@@ -93,6 +102,7 @@ def test_all_kinds_say_the_same() -> None:
     assert set(seen[2].graph[0].itertuples(index=False, name=None)) == edges
     assert set(zip(*seen[3].graph[0].to_pydict().values(), strict=True)) == edges
     assert set(nx.from_scipy_sparse_array(seen[4].graph[0]).edges) == edges
+    assert set(seen[5].graph[0].rows()) == edges
     assert all(dict(one.private_mapping) == dict(first.private_mapping) for one in seen)
     assert all(one.utility == first.utility for one in seen)
     assert seen[2].graph[1]["club"].tolist() == [
@@ -181,8 +191,9 @@ def one_way() -> tuple[Any, ...]:
 REFUSED: list[tuple[Callable[[], tuple[Any, ...]], dict[str, Any], str]] = [
     (lambda: (with_weight(),), {}, r"'weight'.*ignore="),
     (as_networkx, {"quasi_identifiers": []}, "'club'"),
-    (as_networkx, {"quasi_identifiers": ["clubb"]}, "'club'.*No vertex has 'clubb'"),
+    (as_networkx, {"quasi_identifiers": ["clubb"]}, "No vertex has .*'clubb'.*mean 'club'"),
     (as_networkx, {"ignore": ["wieght"]}, "'wieght'"),
+    (lambda: (with_weight(),), {"ignore": ["wieght"]}, "'wieght'.*Did you mean 'weight'"),
     (as_networkx, {"quasi_identifiers": "club"}, "collection of texts"),
     (as_networkx, {"sensitive_values": "chronic"}, "collection of texts"),
     (as_networkx, {"sensitive_values": ["cronic"]}, "Did you mean 'chronic'"),
@@ -211,6 +222,167 @@ def test_what_a_release_cannot_show_is_refused(
     with pytest.raises((InvalidGraph, InvalidParams, AbsentFromGraph), match=words) as caught:
         protected(*graph(), **changes)
     assert NAME not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("graph", "ignore"),
+    [
+        (nx.les_miserables_graph, ["weight"]),
+        (nx.florentine_families_graph, []),
+        (lambda: igraph.Graph.Famous("Zachary"), []),
+        (lambda: sparse.csr_array(nx.to_scipy_sparse_array(nx.davis_southern_women_graph())), []),
+    ],
+)
+def test_graphs_without_attributes_are_graphs(graph: Callable[[], Any], ignore: list[str]) -> None:
+    """An attacker may know ties alone; nothing has to be declared."""
+    given = graph()
+    if isinstance(given, nx.Graph) and not ignore:
+        for _, data in given.nodes(data=True):
+            data.clear()
+    safe = ktsafe.protect(given, k=3, ignore=ignore, effort="fast", min_f1=0, rng=1)
+    assert type(safe.graph) is type(given)
+    assert safe.verify().is_safe
+    assert safe.provenance.given.n_edges == safe.utility.edges.true > 0
+    assert "none" not in everything_in(safe.graph)
+    with pytest.raises(AbsentFromGraph, match="No vertex has the attribute 'club'"):
+        ktsafe.protect(given, quasi_identifiers=["club"], ignore=ignore)
+
+
+def test_what_is_to_be_declared_is_told() -> None:
+    """A call with a graph alone names its attributes and the arguments that say what they are."""
+    words = r"'club', 'health'.*quasi_identifiers=.*sensitive=.*ignore=\['club', 'health'\]"
+    with pytest.raises(InvalidGraph, match=words):
+        ktsafe.protect(karate())
+    with pytest.raises(InvalidGraph, match=r"Edges have 'weight'.*ignore=\['weight'\]"):
+        ktsafe.protect(with_weight(), ignore=["club", "health"])
+
+
+def test_a_misspelt_name_is_answered_by_the_one_that_is_meant() -> None:
+    """By that alone: nobody is told to ignore what was meant."""
+    graph = karate()
+    nx.set_node_attributes(graph, "here", "town")
+    for changes, meant in (
+        ({"quasi_identifiers": ["Club"], "ignore": ["town"]}, "club"),
+        ({"sensitive": "helth", "ignore": ["town"]}, "health"),
+        ({"ignore": ["twon"]}, "town"),
+    ):
+        with pytest.raises(InvalidGraph, match=f"Did you mean '{meant}'") as caught:
+            protected(graph, **changes)
+        assert "ignore=[" not in str(caught.value)
+        assert "expect_absent" not in str(caught.value)
+
+
+@pytest.mark.parametrize("generalize", [True, False, None, "Auto", ""])
+def test_generalize_is_one_of_its_words(generalize: Any) -> None:
+    """True means nothing, so it is refused with the word that does."""
+    with pytest.raises(InvalidParams, match='Say generalize="auto"'):
+        protected(karate(), generalize=generalize)
+
+
+ONES: list[list[Any]] = [
+    [1, 0],
+    [1.0, 0.0],
+    ["1", "0"],
+    ["1.0", "0.0"],
+    [np.int8(1), np.int8(0)],
+]
+
+
+@pytest.mark.parametrize("declared", [[1], (1.0,), {"1"}, frozenset({"1.0"}), np.array([1])])
+@pytest.mark.parametrize("values", ONES)
+def test_a_number_is_declared_however_it_is_written(declared: Any, values: list[Any]) -> None:
+    """`1`, `1.0` and `"1"` are one value in the graph and where it is declared."""
+    graph = karate()
+    for _, data in graph.nodes(data=True):
+        data["health"] = values[data["health"] != "chronic"]
+    safe = protected(graph, sensitive_values=declared)
+    assert sum(safe.provenance.given.is_sensitive) == 4
+    assert set(nx.get_node_attributes(safe.graph, "health").values()) <= {"1", "0", "-"}
+
+
+@pytest.mark.parametrize("declared", [[True], ["True"], ["true"]])
+def test_a_boolean_is_declared_however_it_is_written(declared: list[Any]) -> None:
+    """As Python, pandas and Parquet write it; a number is no boolean, and the word is told."""
+    graph = karate()
+    for _, data in graph.nodes(data=True):
+        data["health"] = data["health"] == "chronic"
+    assert sum(protected(graph, sensitive_values=declared).provenance.given.is_sensitive) == 4
+    with pytest.raises(AbsentFromGraph, match="Did you mean 'true'"):
+        protected(graph, sensitive_values=[1])
+
+
+def test_values_in_groups_are_spelt_alike() -> None:
+    """Of groups and of declared hierarchies, as in the graph."""
+    graph = karate()
+    for i, (_, data) in enumerate(graph.nodes(data=True)):
+        data["club"] = [1.0, 2, "3.0"][i % 3]
+    safe = protected(graph, groups={"club": {"few": [1, 2.0], "more": ["3"]}})
+    assert set(nx.get_node_attributes(safe.graph, "club").values()) <= {"few", "more"}
+    levels = [{"few": [1, 2], "more": [3.0]}]
+    safe = protected(graph, generalize="auto", keep=["club"], hierarchies={"club": levels})
+    assert set(nx.get_node_attributes(safe.graph, "club").values()) <= {
+        "few",
+        "more",
+        "1",
+        "2",
+        "3",
+    }
+
+
+def test_what_is_almost_sensitive_is_refused_unless_it_is_meant() -> None:
+    """Of one attribute and of several, where each is judged by itself."""
+    graph = karate()
+    nx.set_node_attributes(graph, "some", "income")
+    first, second = list(graph)[1:3]
+    graph.nodes[first]["health"], graph.nodes[second]["income"] = "Chronic", "none"
+    several = {"health": ["chronic"], "income": ["none"]}
+    for changes in (
+        {"ignore": ["income"]},
+        {"sensitive": ["health", "income"], "sensitive_values": several},
+    ):
+        with pytest.raises(WrittenOtherwise, match="'Chronic' almost like 'chronic'"):
+            protected(graph, **changes)
+        assert protected(graph, harmless_values=["Chronic"], **changes).verify().is_safe
+    with pytest.raises(AbsentFromGraph, match=r"'nine'.*mean 'none'"):
+        protected(
+            karate_with_income(),
+            sensitive=["health", "income"],
+            sensitive_values={"health": ["chronic"], "income": ["nine"]},
+        )
+
+
+def karate_with_income() -> nx.Graph:
+    graph = karate()
+    for i, (_, data) in enumerate(graph.nodes(data=True)):
+        data["income"] = "none" if i % 9 == 0 else "some"
+    return graph
+
+
+def test_two_ids_of_one_text_are_refused_at_once(tmp_path: Path) -> None:
+    """Not only where they are written; what is written is the text."""
+    graph = nx.relabel_nodes(karate(), {name: i for i, name in enumerate(karate())})
+    graph.add_node("1", club="Officer", health="well")
+    with pytest.raises(InvalidGraph, match="same text: row 34"):
+        protected(graph)
+    graph.remove_node("1")
+    ids = {i: float(i) for i in graph}
+    protected(nx.relabel_nodes(graph, ids)).save(tmp_path / "out", tmp_path / "audit")
+    rows = (tmp_path / "audit" / "mapping.csv").read_text().split()
+    assert {row.partition(",")[2] for row in rows[1:]} <= {str(i) for i in range(34)}
+
+
+def test_values_that_are_numbers_to_igraph_are_published_as_those_of_networkx() -> None:
+    """Its only missing number is NaN, and whole numbers are fractions there."""
+    ages = [30.0, float("nan"), 41.5] * 11 + [30.0]
+    graph = as_igraph()[0]
+    graph.vs["age"] = ages
+    safe = protected(graph, quasi_identifiers=["age"], ignore=["club"], k=3, min_f1=0)
+    assert set(safe.provenance.given.categories[0]) == {"30", "-", "41.5"}
+
+
+def test_the_version_is_told() -> None:
+    """As the package is installed."""
+    assert ktsafe.__version__ == version("ktsafe")
 
 
 def test_what_is_ignored_may_be_there() -> None:
@@ -354,5 +526,5 @@ def test_the_messy_network_keeps_all_that_is_to_be_kept() -> None:
     assert safe.utility.edges.f1 >= 0.69
     assert safe.verify().is_safe
     genders = [set(values) for values in safe.generalized["gender"].values()]
-    assert all({" Male", "M", "male"} <= one or not {" Male", "M", "male"} & one for one in genders)
+    assert all({"Male", "M", "male"} <= one or not {"Male", "M", "male"} & one for one in genders)
     assert "3,200 repeated edges, 5 self-loops" in safe.report()

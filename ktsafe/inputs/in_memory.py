@@ -1,0 +1,347 @@
+"""Graphs as networkx, igraph, scipy and data frames hold them: read, and written in kind.
+
+networkx, igraph and scipy are not imported: what a caller gives brings its own types along.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import math
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph, fault, raise_together
+from ktsafe.graph import AttributedGraph
+from ktsafe.inputs.frames import columns_of, frame_like, is_frame
+from ktsafe.inputs.network import Kind, Network
+from ktsafe.inputs.spelling import id_text, spelt_twice, value_text
+
+NONE = "none"
+"""The sensitive attribute where there is none: nobody has it, and it is not written."""
+
+WEIGHT = "weight"
+"""What cells of a matrix say beyond that there is a tie."""
+
+Written = Callable[[AttributedGraph], Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Given:
+    """A graph as it was given.
+
+    Attributes
+    ----------
+    network:
+        What was understood. If ids have faults, row numbers stand for them; values that have faults
+        are missing, ties that have faults are not there.
+    ids:
+        What its owner calls each person.
+    written:
+        Returns a released graph in the same kind.
+    faults:
+        All that is wrong with ids, values and ties, with the rows concerned.
+    """
+
+    network: Network
+    ids: list[Hashable]
+    written: Written
+    faults: tuple[InvalidGraph, ...] = ()
+
+
+def of_memory(graph: Any, vertices: Any = None) -> Network:
+    """Return what is understood of a graph in memory.
+
+    Parameters
+    ----------
+    graph, vertices:
+        As `ktsafe.protect` takes them.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is of no known kind, or directed, or for all that is wrong with its rows.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> network = of_memory(nx.karate_club_graph())
+    >>> network.format, len(network.ids), len(network.edges), network.kinds, network.ignored
+    ('networkx', 34, 78, {'club': 'text'}, ('weight',))
+    """
+    found = given(graph, vertices)
+    raise_together(found.faults)
+    return found.network
+
+
+def given(graph: Any, vertices: Any = None) -> Given:
+    """Read a graph of any known kind.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is of no known kind, or directed.
+    """
+    if hasattr(graph, "tocoo"):
+        if vertices is None or is_frame(vertices):
+            return _sparse(graph, vertices)
+    elif vertices is None:
+        if hasattr(graph, "nodes") and hasattr(graph, "is_multigraph"):
+            return _networkx(graph)
+        if hasattr(graph, "vs") and hasattr(graph, "es"):
+            return _igraph(graph)
+        if is_frame(graph):
+            raise InvalidGraph(
+                "One data frame is no graph of a kind that is known.",
+                hint="Give ties and people: a frame with source and target, and one with id.",
+            )
+    elif is_frame(graph) and is_frame(vertices):
+        return _frames(graph, vertices)
+    raise InvalidGraph(
+        "This is no graph of a kind that is known.",
+        hint="Give a networkx or igraph graph, or edges (a data frame or a sparse matrix) and "
+        "a data frame of vertices. Collect a lazy frame first.",
+    )
+
+
+def _networkx(graph: Any) -> Given:
+    _refuse_directed(
+        directed=graph.is_directed(),
+        hint="Ties in either direction: graph.to_undirected(); in both: "
+        "graph.to_undirected(reciprocal=True).",
+    )
+    ids = list(graph.nodes)
+    position = {node: i for i, node in enumerate(ids)}
+    names = _names([data for _, data in graph.nodes(data=True)])
+    columns = {name: [graph.nodes[node].get(name) for node in ids] for name in names}
+    rows = _rows([(position[u], position[v]) for u, v in graph.edges()])
+    of_ties = _names([data for _, _, data in graph.edges(data=True)])
+
+    def written(released: AttributedGraph) -> Any:
+        made = released.to_networkx()
+        if _nothing_is_sensitive(released):
+            for _, data in made.nodes(data=True):
+                del data[NONE]
+        return made
+
+    return _given("networkx", ids, columns, rows, of_ties, written)
+
+
+def _igraph(graph: Any) -> Given:
+    _refuse_directed(
+        directed=graph.is_directed(),
+        hint="Ties in either direction: graph.as_undirected(); in both: "
+        'graph.as_undirected(mode="mutual").',
+    )
+    ids: list[Hashable] = list(range(graph.vcount()))
+    columns = {name: list(graph.vs[name]) for name in graph.vs.attributes()}
+    if "name" in columns:
+        ids = columns.pop("name")
+
+    def written(released: AttributedGraph) -> Any:
+        vertices = _texts(released)
+        return type(graph)(released.n_vertices, released.edges.tolist(), vertex_attrs=vertices)
+
+    return _given(
+        "igraph", ids, columns, _rows(graph.get_edgelist()), graph.es.attributes(), written
+    )
+
+
+def _sparse(matrix: Any, vertices: Any) -> Given:
+    n = matrix.shape[0]
+    columns = {} if vertices is None else columns_of(vertices, "people")
+    if matrix.shape != (n, n) or any(len(column) != n for column in columns.values()):
+        raise InvalidGraph("The matrix must have a row and a column for each vertex.")
+    cells = matrix.tocoo()
+    rows, values = np.column_stack((cells.row, cells.col)).astype(np.int64), cells.data
+    if np.issubdtype(values.dtype, np.inexact) and np.isnan(values).any():
+        raise InvalidGraph("A cell of the matrix is NaN.", hint="Is there a tie? Write 1 or 0.")
+    # Cells that are stored several times add up.
+    keys, of_key = np.unique(rows @ (n, 1), return_inverse=True)
+    is_tie = _sums(values, of_key, len(keys)) != 0
+    mirrored = np.unique(rows[is_tie[of_key]] @ (1, n))
+    _refuse_directed(
+        directed=not np.array_equal(keys[is_tie], mirrored),
+        hint="Ties in either direction: matrix + matrix.T; in both: matrix.minimum(matrix.T).",
+    )
+    is_row = is_tie[of_key] & (values != 0) & (rows[:, 0] <= rows[:, 1])
+    of_ties = [WEIGHT] if np.any(values[is_row] != 1) else []
+    ids: list[Any] = columns.pop("id") if "id" in columns else list(range(n))
+
+    def written(released: AttributedGraph) -> Any:
+        low, high = released.edges.T
+        ends = np.concatenate((low, high)), np.concatenate((high, low))
+        ones = np.ones(2 * len(low), dtype=matrix.dtype), ends
+        made = type(cells)(ones, shape=(released.n_vertices, released.n_vertices))
+        made = made.asformat(matrix.format)
+        return made if vertices is None else (made, frame_like(vertices, _texts(released)))
+
+    return _given("scipy", ids, columns, rows[is_row], of_ties, written)
+
+
+def _sums(values: NDArray[Any], of_key: NDArray[np.int64], n: int) -> NDArray[Any]:
+    """Return the sum of the values of each cell; small integers have no room for it."""
+    is_signed = np.issubdtype(values.dtype, np.signedinteger)
+    wide = values.astype(np.int64) if is_signed else values
+    if values.dtype.kind in "bu":
+        wide = values != 0
+    sums = np.zeros(n, dtype=np.result_type(wide, np.int64))
+    np.add.at(sums, of_key, wide)
+    return sums
+
+
+def _frames(ties: Any, people: Any) -> Given:
+    columns, of_ties = columns_of(people, "people"), columns_of(ties, "ties")
+    if "id" not in columns or not {"source", "target"} <= of_ties.keys():
+        raise InvalidGraph(
+            "A column is missing.",
+            hint="Vertices have a column id, edges have source and target; rename yours.",
+        )
+    ids: list[Any] = columns.pop("id")
+    position: dict[str | None, int] = {None: -1}
+    for row, text in enumerate(_spelt("People", ids, id_text)[0]):
+        position.setdefault(text, row)
+    faults: list[InvalidGraph] = []
+    ends = []
+    for end in ("source", "target"):
+        texts, found = _spelt("Ties", of_ties.pop(end), id_text)
+        ends.append([position.get(text, -1) for text in texts])
+        faults += found
+    rows = np.array(ends, dtype=np.int64).T.reshape(-1, 2)
+    lost = np.flatnonzero((rows < 0).any(axis=1)).tolist()
+    if lost and not faults:
+        faults.append(fault("An edge ends at a vertex that is not among the vertices.", lost))
+
+    def written(released: AttributedGraph) -> Any:
+        low, high = released.edges.T.tolist() if released.n_edges else ([], [])
+        numbers = {"id": list(range(released.n_vertices))}
+        return (
+            frame_like(ties, {"source": low, "target": high}),
+            frame_like(people, {**numbers, **_texts(released)}),
+        )
+
+    rows = np.delete(rows, lost, axis=0)
+    return _given("data frames", ids, columns, rows, of_ties, written, faults)
+
+
+def _given(
+    format_: str,
+    ids: list[Hashable],
+    columns: Mapping[Any, Sequence[object]],
+    rows: NDArray[np.int64],
+    of_ties: Collection[Any],
+    written: Written,
+    faults: Sequence[InvalidGraph] = (),
+) -> Given:
+    """Return what was given, spelt, with all faults of ids and values."""
+    names, found = _spelt("People", ids, id_text)
+    faults = [*faults, *(found or _id_faults(ids, names))]
+    texts: dict[str, list[str | None]] = {}
+    kinds: dict[str, Kind] = {}
+    for name, values in columns.items():
+        if str(name) in texts:
+            faults.append(InvalidGraph(f"Two attributes have the name {str(name)!r}."))
+        texts[str(name)], found = _spelt(f"Attribute {str(name)!r}", values, value_text)
+        faults += found
+        if len(found_kinds := {kind for x in values if (kind := _kind(x))}) == 1:
+            kinds[str(name)] = found_kinds.pop()
+    network = Network.of_rows(
+        format_,
+        [str(row) for row in range(len(ids))] if faults else [str(name) for name in names],
+        rows,
+        texts,
+        kinds=kinds,
+        ignored={str(name) for name in of_ties},
+    )
+    return Given(network, ids, written, tuple(faults))
+
+
+def _spelt(
+    of: str, values: Sequence[object], spell: Callable[[object], str | None]
+) -> tuple[list[str | None], list[InvalidGraph]]:
+    """Return the text of each value, and a fault for each reason why some have none."""
+    texts: list[str | None] = []
+    bad: dict[tuple[str, str], list[int]] = {}
+    for row, value in enumerate(values):
+        try:
+            texts.append(spell(value))
+        except InvalidGraph as error:
+            texts.append(None)
+            bad.setdefault((error.message, error.hint), []).append(row)
+    return texts, [
+        fault(f"{of}: {what[0].lower()}{what[1:]}", rows, hint=hint)
+        for (what, hint), rows in bad.items()
+    ]
+
+
+def _id_faults(ids: Sequence[Hashable], texts: Sequence[str | None]) -> list[InvalidGraph]:
+    """Return what is wrong with ids that have texts."""
+    otherwise = spelt_twice(ids, texts)
+    there: set[str] = set()
+    nobody: list[int] = []
+    again: list[int] = []
+    one_text: list[int] = []
+    for row, text in enumerate(texts):
+        if text is None:
+            nobody.append(row)
+        elif text in there:
+            (one_text if text in otherwise else again).append(row)
+        else:
+            there.add(text)
+    faults = []
+    if again:
+        faults.append(fault("Two vertices have the same id.", again))
+    if one_text:
+        hint = "Whether 7, '7' and 7.0 are one person is yours to say."
+        faults.append(fault("Two ids are the same text.", one_text, hint=hint))
+    if nobody:
+        faults.append(fault("A vertex has no id.", nobody))
+    return faults
+
+
+def _kind(value: Any) -> Kind | None:
+    """Return what a value is by its type; None if it is missing, or by no type that is known."""
+    match value.item() if hasattr(value, "dtype") else value:
+        case bool():
+            return "boolean"
+        case int() | float() | decimal.Decimal() as number:
+            return None if math.isnan(number) else "number"
+        case datetime.date():
+            return "date"
+        case str():
+            return "text"
+    return None
+
+
+def _names(every: Sequence[Mapping[Any, Any]]) -> dict[Any, None]:
+    return dict.fromkeys(name for data in every for name in data)
+
+
+def _rows(ends: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    return np.array(ends, dtype=np.int64).reshape(-1, 2)
+
+
+def _refuse_directed(*, directed: bool, hint: str) -> None:
+    if directed:
+        # k people are alike in how many neighbours they have, not in which way edges point.
+        raise InvalidGraph("The edges have directions, which a release cannot show.", hint=hint)
+
+
+def _nothing_is_sensitive(released: AttributedGraph) -> bool:
+    """Whether the sensitive attribute only takes the place of one."""
+    return released.schema.sensitive == NONE and not released.schema.sensitive_values
+
+
+def _texts(released: AttributedGraph) -> dict[str, list[str]]:
+    """Return the published values of each attribute."""
+    return {
+        name: [texts[code] for code in released.codes[:, j].tolist()]
+        for j, (name, texts) in enumerate(
+            zip(released.schema.attributes, released.categories, strict=True)
+        )
+        if not (name == NONE and _nothing_is_sensitive(released))
+    }

@@ -1,0 +1,132 @@
+"""The true graph: what was given, as it is declared, with one spelling for the values of both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from ktsafe.attributes.composite import check_part, composite_sensitive
+from ktsafe.errors import AbsentFromGraph, InvalidGraph, raise_together
+from ktsafe.graph import AttributedGraph, Schema
+from ktsafe.inputs.in_memory import NONE, Given
+from ktsafe.inputs.spelling import value_text
+from ktsafe.protection.input_faults import absent_faults, extra_faults, value_faults
+from ktsafe.schema_check import ON_PURPOSE
+
+Sensitive = str | Collection[str] | None
+Values = Collection[object]
+SensitiveValues = Values | Mapping[str, Values]
+
+
+def true_graph(
+    seen: Given,
+    quasi_identifiers: Collection[str],
+    sensitive: Sensitive,
+    sensitive_values: SensitiveValues,
+    beside: Mapping[str, Any],
+    ignore: Collection[str],
+) -> AttributedGraph:
+    """Return the true graph, or refuse what was given for all that is wrong with it.
+
+    Parameters
+    ----------
+    quasi_identifiers, sensitive, sensitive_values, ignore:
+        As `ktsafe.protect` takes them.
+    beside:
+        What else a `Schema` declares; values in it are spelt.
+
+    Raises
+    ------
+    InvalidGraph
+    """
+    parts: dict[str, frozenset[str]] = {}
+    if sensitive is None or isinstance(sensitive, str):
+        if sensitive is None and sensitive_values:
+            raise InvalidGraph("Sensitive values are named, and no sensitive attribute.")
+        values = spelt(sensitive_values)
+        name = NONE if sensitive is None else sensitive
+    else:
+        parts = _parts(sensitive, sensitive_values)
+        name, values = "+".join(parts), []
+    absent = frozenset({NONE}) if sensitive is None else frozenset[str]()
+    schema = Schema(
+        quasi_identifiers,  # type: ignore[arg-type]
+        name,
+        values,
+        expect_absent=absent,
+        **beside,
+    )
+    shown = [*schema.quasi_identifiers, *(parts or ([sensitive] if sensitive else []))]
+    columns = columns_of(seen, shown)
+    faults = [*seen.faults, *extra_faults(seen.network, shown, ignore)]
+    if parts:
+        faults += _of_parts(parts, columns, schema)
+        composed, joint = composite_sensitive(schema.quasi_identifiers, parts, columns, name)
+        schema = dataclasses.replace(composed, buckets=schema.buckets, groups=schema.groups)
+        columns |= joint
+    elif sensitive is None:
+        columns[NONE] = [None] * len(seen.ids)
+    truth = None
+    try:
+        truth = AttributedGraph.from_columns(schema, columns, seen.network.edges)
+    except InvalidGraph as error:
+        by_value = value_faults(schema, columns)
+        found = [*by_value, *absent_faults(schema, columns, as_given=bool(by_value))]
+        faults += map(_without_file, found or [error])
+    raise_together(faults)
+    assert truth is not None
+    return truth
+
+
+def columns_of(seen: Given, names: Iterable[str]) -> dict[str, Any]:
+    """Return the columns of what was given, and a column of its own for what nobody has of these.
+
+    A graph without attributes has people all the same.
+    """
+    return {name: [None] * len(seen.ids) for name in names} | dict(seen.network.columns)
+
+
+def spelt(given: Any) -> Any:
+    """Return declared values as readers spell them; what is no collection of values stays as it is.
+
+    Examples
+    --------
+    >>> spelt([1, 2.0, True, "ill "]), spelt("ill")
+    (['1', '2', 'true', 'ill'], 'ill')
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return given  # The schema refuses it, with a hint.
+    return [value_text(value) or value for value in given]
+
+
+def spelt_groups(groups: Mapping[str, Any]) -> dict[str, Any]:
+    """Return groups with their values as readers spell them."""
+    return {group: spelt(values) for group, values in groups.items()}
+
+
+def _parts(sensitive: Collection[str], values: SensitiveValues) -> dict[str, frozenset[str]]:
+    if not isinstance(values, Mapping) or set(values) != set(sensitive):
+        msg = "Of several sensitive attributes, sensitive_values must be a mapping of each."
+        raise InvalidGraph(msg, hint='Such as {"health": ["chronic"], "income": ["none"]}.')
+    return {name: frozenset(spelt(values[name])) for name in sensitive}
+
+
+def _of_parts(
+    parts: Mapping[str, frozenset[str]], columns: Mapping[str, Any], schema: Schema
+) -> list[InvalidGraph]:
+    """Return what is wrong with each of several sensitive attributes and its values."""
+    found = []
+    for part, values in parts.items():
+        try:
+            check_part(part, values, columns, harmless=schema.harmless_values)
+        except InvalidGraph as error:
+            found.append(_without_file(error))
+    return found
+
+
+def _without_file(error: InvalidGraph) -> InvalidGraph:
+    """Return an error that names no key of a schema file: a call has no such key."""
+    if isinstance(error, AbsentFromGraph):
+        error.hint = error.hint.replace(ON_PURPOSE, "If that is so on purpose, leave it out.")
+    return error
