@@ -242,7 +242,7 @@ class Draft:
             except InvalidGraph as error:
                 self.refuse(None, error.message[:-1], error.hint)
             if text is None:
-                self.refuse(None, "an id is empty")
+                self.refuse(None, "an id is missing")
             texts.append(text)
         if n := len(spelt_twice(given, texts)):
             what = f"{n} {'ids are' if n > 1 else 'id is'} spelt in two ways, such as 1 and 1.0"

@@ -1,0 +1,41 @@
+"""How random networks that libraries write are read: equal, refused for a reason, or misread.
+
+    python -m lab.trials.formats [--seeds 1000] [--first 0]
+
+Prints a line per library and format, and each network that is misread. Ends with 1 if one is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from tests.ktsafe.inputs.written_networks import WRITERS, written
+
+
+def main() -> None:
+    """Write and read networks, and count what comes of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0)
+    options = parser.parse_args()
+    n_misread = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for writer in WRITERS:
+            outcomes: Counter[str] = Counter()
+            for seed in range(options.first, options.first + options.seeds):
+                outcome, told, path = written(writer, seed, Path(folder))
+                path.unlink(missing_ok=True)
+                outcomes[outcome] += 1
+                if outcome == "misread":
+                    print(f"{writer}, seed {seed}: {told}")
+            print(f"{writer}: {', '.join(f'{n} {what}' for what, n in sorted(outcomes.items()))}")
+            n_misread += outcomes["misread"]
+    sys.exit(n_misread > 0)
+
+
+if __name__ == "__main__":
+    main()
