@@ -22,6 +22,8 @@ _ENDS: Final = ("end", "endopen")
 _NEVER: Final = frozenset({"", "infinity", "inf", "+infinity"})
 _STEADY: Final = "Write the network as it is at one time."
 _TIMES: Final = "times"
+_WEIGHT: Final = "weight"
+"""An attribute of ties that early versions of Gephi do not declare."""
 _NUMBER: Final = "networkx_key"
 """What networkx numbers ties with, which nobody asked for."""
 
@@ -106,9 +108,12 @@ class _GexfReader:
             self.draft.refuse(edge.line, "a type of ties that is not known")
         directed = _TYPES[type_] if type_ else False
         self.draft.tie(edge.line, edge.get("source"), edge.get("target"), directed=directed)
-        self.draft.ignored.update({"weight", "label", "kind"} & edge.attributes.keys())
+        self.draft.ignored.update({_WEIGHT, "label", "kind"} & edge.attributes.keys())
         for value, key in self._values(edge):
-            self._of_ties.setdefault(key, value.line)
+            if key == _WEIGHT:
+                self.draft.ignored.add(_WEIGHT)
+            else:
+                self._of_ties.setdefault(key, value.line)
 
     def _values(self, element: Element) -> Iterator[tuple[Element, str]]:
         """Yield what is said of a vertex or of an edge, and of which attribute; refuse the rest."""

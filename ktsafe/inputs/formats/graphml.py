@@ -17,8 +17,8 @@ from ktsafe.inputs.network import Network
 
 _WHOLE: Final = frozenset({"key", "node", "edge", "data", "desc"})
 _FLAT: Final = "Write one graph without others in it."
-_DRAWN: Final = "nodegraphics"
-"""What yEd calls the drawing of a vertex, its label with it."""
+_LABELS: Final = (" NodeLabel", " Label.Text")
+"""Where yEd and yFiles write what stands on a vertex."""
 
 
 def read_graphml(path: Path, file: BinaryIO) -> Network:
@@ -38,7 +38,8 @@ class _GraphmlReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.draft = Draft("GraphML", path)
-        self._keys: dict[str, Element] = {}
+        self._keys: dict[str, dict[str, Element]] = {"node": {}, "edge": {}}
+        """Keys of people and of ties: rustworkx numbers them apart, so that ids may recur."""
         self._of_people: list[tuple[int, str, int, str]] = []
         """Line, key, row and text of all that is said of people."""
         self._drawn: list[tuple[int, int, Element]] = []
@@ -73,11 +74,14 @@ class _GraphmlReader:
         return draft.network()
 
     def _key(self, key: Element) -> None:
-        id_ = key.get("id") or ""
-        if not id_ or id_ in self._keys:
-            what = f"a second key {id_!r}" if id_ else "a key without an id"
-            self.draft.refuse(key.line, what, "Declare each key once.")
-        self._keys[id_] = key
+        id_, for_ = key.get("id") or "", key.get("for") or "all"
+        for what, keys in self._keys.items():
+            if for_ not in {"all", what}:
+                continue
+            if not id_ or id_ in keys:
+                told = f"a second key {id_!r}" if id_ else "a key without an id"
+                self.draft.refuse(key.line, told, "Declare each key once.")
+            keys[id_] = key
 
     def _node(self, node: Element) -> None:
         row = self.draft.person(node.line, node.get("id"))
@@ -131,12 +135,14 @@ class _GraphmlReader:
         for id_, line in self._of_ties.items():
             key = self._declared(line, id_, "edge")
             self.draft.ignored.add(_name_of(id_, key))
-        found: dict[str, Attribute] = {}
-        for id_, key in self._keys.items():
-            if _is_of(key, "node") and any(key.named("default")):
-                found[id_] = self._attribute(id_, key)
+        for id_, key in self._keys["edge"].items():
             if key.get("for") == "edge" and any(key.named("default")):
                 self.draft.ignored.add(_name_of(id_, key))
+        found = {
+            id_: self._attribute(id_, key)
+            for id_, key in self._keys["node"].items()
+            if any(key.named("default"))
+        }
         for line, id_, row, text in self._of_people:
             key = self._declared(line, id_, "node")
             if key.get("yfiles.type") is None:
@@ -144,26 +150,28 @@ class _GraphmlReader:
                     found[id_] = self._attribute(id_, key)
                 self.draft.put(line, found[id_], row, text)
         self._finish_drawn()
-        for id_, key in self._keys.items():
+        for id_, key in self._keys["node"].items():
             if id_ in found:
                 self._add(key.line, found[id_])
 
     def _finish_drawn(self) -> None:
-        """Read the label of what yEd draws."""
+        """Tell what values are made of, and read the labels that are drawn."""
         label = Attribute("label", "text")
         for line, row, data in self._drawn:
-            key = self._declared(line, data.get("key") or "", "node")
-            if key.get("yfiles.type") != _DRAWN:
+            id_ = data.get("key") or ""
+            key = self._declared(line, id_, "node")
+            if key.get("attr.type") is not None:
                 self.draft.refuse(line, "a value made of elements", "Values are texts.")
+            self.draft.ignored.add(_name_of(id_, key))
             if text := _label_of(data):
                 self.draft.put(line, label, row, text)
-            self.draft.ignored.add(_DRAWN)
-        if label.values:
-            self._add(None, label)
+        names = {_name_of(id_, key) for id_, key in self._keys["node"].items()}
+        if label.values and label.name not in names:
+            self.draft.attributes[label.name] = label
 
     def _declared(self, line: int, id_: str, what: str) -> Element:
-        key = self._keys.get(id_)
-        if key is None or not _is_of(key, what):
+        key = self._keys[what].get(id_)
+        if key is None:
             whom = "people" if what == "node" else "ties"
             hint = f'Write <key id="{id_}" for="{what}" .../> before the graph.'
             self.draft.refuse(line, f"key {id_!r} is not declared for {whom}", hint)
@@ -179,7 +187,7 @@ class _GraphmlReader:
             attribute.default = self.draft.typed(default.line, attribute, default.text)
         return attribute
 
-    def _add(self, line: int | None, attribute: Attribute) -> None:
+    def _add(self, line: int, attribute: Attribute) -> None:
         """Add an attribute; numbers of two types, as networkx writes them, are one."""
         other = self.draft.attributes.setdefault(attribute.name, attribute)
         if other is attribute:
@@ -192,10 +200,6 @@ class _GraphmlReader:
             self.draft.refuse(line, what, "Rename one of them.")
 
 
-def _is_of(key: Element, what: str) -> bool:
-    return key.get("for") in {None, "all", what}
-
-
 def _name_of(id_: str, key: Element) -> str:
     return key.get("attr.name") or key.get("yfiles.type") or id_
 
@@ -205,7 +209,7 @@ def _label_of(data: Element) -> str:
     waiting = [*data.children]
     while waiting:
         element = waiting.pop(0)
-        if element.name.endswith(" NodeLabel"):
+        if element.name.endswith(_LABELS):
             return element.text
         waiting += element.children
     return ""

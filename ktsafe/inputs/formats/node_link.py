@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn
 
@@ -66,10 +67,10 @@ def _people(draft: Draft, nodes: list[Any]) -> dict[str, str]:
         id_ = _text(draft, where, node["id"] if with_id else i)
         row = draft.person(where, id_)
         called[id_] = id_
-        for name, value in node.items():
+        for name, value in _attributes(node):
             if isinstance(value, dict | list):
                 made_of_others.add(name)
-            elif name != "id":
+            else:
                 draft.put_plain(where, name, row, value)
     for name in made_of_others:
         draft.attributes.pop(name, None)
@@ -77,6 +78,14 @@ def _people(draft: Draft, nodes: list[Any]) -> dict[str, str]:
     if nodes and not with_id:
         draft.notes.append("No node has an id, so people are called by their positions from 0.")
     return called
+
+
+def _attributes(node: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Return what a node has; rustworkx puts it into an object of its own."""
+    data = node.get("data")
+    if node.keys() == {"id", "data"} and isinstance(data, dict):
+        return data.items()
+    return ((name, value) for name, value in node.items() if name != "id")
 
 
 def _end(draft: Draft, where: str, value: Any, called: dict[str, str]) -> str:
@@ -114,7 +123,7 @@ def _lists(draft: Draft, data: Any) -> tuple[list[Any], list[Any], str]:
     nodes, links = data["nodes"], data[ties[0]]
     if not isinstance(nodes, list) or not isinstance(links, list):
         draft.refuse(None, f"nodes and {ties[0]} are lists")
-    known = {"nodes", *ties, "directed", "multigraph", "graph"}
+    known = {"nodes", *ties, "directed", "multigraph", "graph", "attrs"}
     draft.ignored.update(key for key in data.keys() - known if data[key])
     return nodes, links, ties[0]
 

@@ -36,6 +36,7 @@ _BY_FIRST_BYTES: Final = (
     (rb"RD[AX]\d\n", "a file of R", "Write a table by write.csv, or GraphML by igraph."),
     (rb"%PDF", "a PDF file", _TABLES),
     (rb"\xe2\x9b\xbe gt", "a file of graph-tool", _GRAPHML),
+    (rb"nkbg\d", "a file of NetworKit", _GRAPHML),
     (rb">>(graph|sparse|digraph)6<<", "a graph6 file", _TIES),
 )
 """How files begin, what they are, and what to do."""

@@ -88,7 +88,7 @@ class _PajekReader:
         elif word in _TIES:
             if self._names is None:
                 self.draft.refuse(line, "ties before *Vertices")
-            if rest:
+            if rest and not rest.isdecimal():  # Some programs write how many lines follow.
                 self.draft.ignored.add("relations")
             if word == "matrix":
                 self._matrix(line, lines)

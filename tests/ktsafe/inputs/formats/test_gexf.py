@@ -114,7 +114,8 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     )
     nodes = node("a", '<viz:size value="1"/><viz:color r="1"/>', ' start="2001"') + node("b")
     edges = (
-        f'<edge id="1" source="a" target="b" weight="2" label="x" kind="k">{value("mail")}</edge>'
+        f'<edge id="1" source="a" target="b" label="x" kind="k">{value("mail")}</edge>'
+        f'<edge id="2" source="a" target="b">{value("3", "weight")}</edge>'
     )
     network = read(tmp_path, "n.gexf", gexf(nodes, edges, head, 'mode="dynamic" end="2009"'))
     assert network.ignored == ("kind", "label", "sure", "times", "via", "viz", "weight")

@@ -125,16 +125,42 @@ def test_numbers_of_two_types_are_one_column(tmp_path: Path) -> None:
     assert (network.columns, network.kinds) == ({"score": ["1", "2.5"]}, {"score": "number"})
 
 
-def test_labels_that_yed_draws(tmp_path: Path) -> None:
-    """The label is a column; all else of the drawing is told."""
-    keys = '<key id="d" for="node" yfiles.type="nodegraphics"/>'
-    drawn = (
-        '<data key="d"><y:ShapeNode xmlns:y="http://www.yworks.com/xml/graphml">'
-        '<y:Geometry x="1"/><y:NodeLabel>Ann</y:NodeLabel></y:ShapeNode></data>'
+def test_keys_of_people_and_of_ties_may_share_ids(tmp_path: Path) -> None:
+    """As rustworkx numbers them; each is for one kind."""
+    keys = GROUP + '<key id="g" for="edge" attr.name="since" attr.type="int"/>'
+    body = (
+        f'<node id="a">{data("x")}</node>{nodes("b")}<edge source="a" target="b">{data("3")}</edge>'
     )
-    body = f'<node id="a">{drawn}</node><node id="b"/>'
     network = read(tmp_path, "n.graphml", graphml(body, keys))
-    assert (network.columns, network.ignored) == ({"label": ["Ann", None]}, ("nodegraphics",))
+    assert (network.columns, network.ignored) == ({"group": ["x", None]}, ("since",))
+
+
+@pytest.mark.parametrize(
+    ("key", "drawn", "ignored"),
+    [
+        (
+            'yfiles.type="nodegraphics"',
+            '<y:ShapeNode><y:Geometry x="1"/><y:NodeLabel>Ann</y:NodeLabel></y:ShapeNode>',
+            "nodegraphics",
+        ),
+        (
+            'attr.name="NodeLabels"',
+            "<y:List><y:Label><y:Label.Text>Ann</y:Label.Text></y:Label></y:List>",
+            "NodeLabels",
+        ),
+    ],
+)
+def test_labels_that_yed_draws(tmp_path: Path, key: str, drawn: str, ignored: str) -> None:
+    """The label is a column, unless there is one; all else of the drawing is told."""
+    value = f'<data key="d">{drawn}</data>'
+    body = f'<node id="a">{value}<port name="p"><data key="d"/></port></node><node id="b"/>'
+    text = graphml(body, f'<key id="d" for="node" {key}/>')
+    text = text.replace("<graphml ", '<graphml xmlns:y="http://www.yworks.com/xml/graphml" ')
+    network = read(tmp_path, "n.graphml", text)
+    assert (network.columns, network.ignored) == ({"label": ["Ann", None]}, (ignored, "ports"))
+    other = '<key id="l" for="node" attr.name="label" attr.type="string"/></graphml>'
+    network = read(tmp_path, "n.graphml", text.replace("</graphml>", other))
+    assert (network.columns, network.ignored) == ({}, (ignored, "ports"))
 
 
 @pytest.mark.parametrize("name", ["n.graphml", "n.xml", "n.txt"])
@@ -197,6 +223,10 @@ REFUSED = {
         "key 'g' is not declared for ties",
     ),
     "key twice": (graphml(nodes("a"), GROUP + GROUP), "a second key 'g'"),
+    "key twice, for all": (
+        graphml(nodes("a"), GROUP + GROUP.replace("node", "all")),
+        "a second key 'g'",
+    ),
     "two keys of one name": (
         graphml(f'<node id="a">{data("x")}{data("y", "h")}</node>', TWO_KEYS),
         "a second key is called 'group'",

@@ -62,6 +62,16 @@ def test_ids_are_texts(tmp_path: Path) -> None:
     assert ties(network) == {"007-7", "(0, 'x')-7"}
 
 
+def test_files_of_rustworkx(tmp_path: Path) -> None:
+    """What people have stands in an object of its own."""
+    nodes = [{"id": 0, "data": {"id": "x", "age": "3"}}, {"id": 1, "data": {"age": "4"}}]
+    links = [{"source": 0, "target": 1, "id": 0, "data": {"w": "1"}}]
+    network = read(tmp_path, "n.json", node_link(nodes, links, attrs=None, multigraph=True))
+    assert (network.ids, ties(network)) == (["0", "1"], {"0-1"})
+    assert network.columns == {"id_": ["x", None], "age": ["3", "4"]}
+    assert network.ignored == ("data",)
+
+
 def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     """Values made of others, attributes of ties, and what else a file holds."""
     nodes = [{"id": "a", "at": [1, 2], "tag": "x"}, {"id": "b", "at": None, "tag": {"x": 1}}]

@@ -91,6 +91,7 @@ BY_CONTENT: dict[str, tuple[str | bytes, str]] = {
     "R": (b"RDX3\nX\n", "is a file of R"),
     "graph6": (b">>graph6<<Bw\n", "is a graph6 file"),
     "graph-tool": ("⛾ gt".encode() + b"\x01", "is a file of graph-tool"),
+    "NetworKit": (b"nkbg003\x00\x01", "is a file of NetworKit"),
     "page": ("<!DOCTYPE html>\n<html><body>Sign in</body></html>", "is a page of the web"),
     "XGMML": ('<?xml version="1.0"?><graph label="x"><node/></graph>', "begins with <graph>"),
     "UTF-16": ("1 2\n".encode("utf-16"), "is a text in UTF-16"),

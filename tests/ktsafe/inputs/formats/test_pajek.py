@@ -17,6 +17,8 @@ SECTIONS = {
     "edges, then arcs": (EDGES + ARCS, {"a-b", "b-c"}, 1),
     "relations": ('*Arcs :1 "likes"\n1 2 1\n*Arcs :2 "knows"\n1 3 1\n', {"a-b", "a-c"}, 2),
     "relations by line": ("*Arcs\n1: 1 2\n2: 1 3 1\n", {"a-b", "a-c"}, 2),
+    "numbers of lines": ("*Arcs 1\n1 2\n*Edges 1\n2 3\n", {"a-b", "b-c"}, 1),
+    "ends of lines": ("*Arcs\r1 2\r*Edges\r\n2 3\r", {"a-b", "b-c"}, 1),
     "lists": ("*Arcslist\n1 2 3\n*Edgeslist\n2 3\n", {"a-b", "a-c", "b-c"}, 2),
     "matrix": ("*Matrix\n0 1 0\n1 0 0.5\n0 0.5 0\n", {"a-b", "b-c"}, 0),
     "matrix of one direction": ("*Matrix\n0 1 0\n0 0 0\n0 0 0\n", {"a-b"}, 1),
