@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.ktsafe.inputs.written_networks import WRITERS, written
+from tests.ktsafe.inputs.formats.written_networks import WRITERS, written
 
 
 def main() -> None:

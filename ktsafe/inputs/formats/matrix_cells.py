@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.inputs.network import distinct
+
 PEOPLE_MAX: Final = 2**25
 """People that a file may have by its number alone, so that a wrong number does not fill memory."""
 
@@ -19,5 +21,5 @@ def is_mirrored(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> bool:
     >>> is_mirrored(np.array([0, 1]), np.array([1, 0])), is_mirrored(np.array([0]), np.array([1]))
     (True, False)
     """
-    there, turned = (np.unique(a << 32 | b) for a, b in ((rows, columns), (columns, rows)))
-    return np.array_equal(there, turned)
+    cells = distinct(np.column_stack((rows, columns)))
+    return np.array_equal(cells, distinct(cells[:, ::-1]))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ktsafe.inputs.written_networks import WRITERS, written
+from tests.ktsafe.inputs.formats.written_networks import WRITERS, written
 
 SEEDS = range(20)
 
