@@ -37,20 +37,24 @@ class Given:
     Attributes
     ----------
     network:
-        What was understood. If ids have faults, row numbers stand for them; values that have faults
-        are missing, ties that have faults are not there.
+        What was understood. If ids have faults, row numbers stand for them; ties that have faults
+        are not there.
     ids:
         What its owner calls each person.
     written:
         Returns a released graph in the same kind.
     faults:
-        All that is wrong with ids, values and ties, with the rows concerned.
+        All that is wrong with ids and ties, with the rows concerned.
+    unread:
+        Attributes of people that hold what has no one text, such as positions, and what that is:
+        they are no columns, and matter only if they are to be published.
     """
 
     network: Network
     ids: list[Hashable]
     written: Written
-    faults: tuple[InvalidGraph, ...] = ()
+    faults: tuple[InvalidGraph, ...]
+    unread: Mapping[str, tuple[InvalidGraph, ...]]
 
 
 def of_memory(graph: Any, vertices: Any = None) -> Network:
@@ -242,22 +246,28 @@ def _given(
     faults = [*faults, *(found or _id_faults(ids, names))]
     texts: dict[str, list[str | None]] = {}
     kinds: dict[str, Kind] = {}
-    for name, values in columns.items():
-        if str(name) in texts:
-            faults.append(InvalidGraph(f"Two attributes have the name {str(name)!r}."))
-        texts[str(name)], found = _spelt(f"Attribute {str(name)!r}", values, value_text)
-        faults += found
-        if len(found_kinds := {kind for x in values if (kind := _kind(x))}) == 1:
-            kinds[str(name)] = found_kinds.pop()
+    unread: dict[str, tuple[InvalidGraph, ...]] = {}
+    for given_name, values in columns.items():
+        name = str(given_name)
+        if name in texts or name in unread:
+            faults.append(InvalidGraph(f"Two attributes have the name {name!r}."))
+        spelt, found = _spelt(f"Attribute {name!r}", values, value_text)
+        if found:
+            unread[name] = tuple(found)
+            continue
+        texts[name] = spelt
+        if len(of_values := {kind for x in values if (kind := _kind(x))}) == 1:
+            kinds[name] = of_values.pop()
     network = Network.of_rows(
         format_,
         [str(row) for row in range(len(ids))] if faults else [str(name) for name in names],
         rows,
         texts,
         kinds=kinds,
-        ignored={str(name) for name in of_ties},
+        ignored={*map(str, of_ties), *unread},
+        notes=[str(fault) for found in unread.values() for fault in found],
     )
-    return Given(network, ids, written, tuple(faults))
+    return Given(network, ids, written, tuple(faults), unread)
 
 
 def _spelt(

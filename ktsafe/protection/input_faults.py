@@ -8,7 +8,7 @@ from typing import Final
 
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, fault
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.inputs.network import Network
+from ktsafe.inputs.in_memory import Given
 from ktsafe.schema_check import did_you_mean, near
 
 _DECLARE: Final = (
@@ -18,26 +18,28 @@ _DECLARE: Final = (
 
 
 def extra_faults(
-    network: Network, published: Collection[str], ignore: Collection[str]
+    seen: Given, published: Collection[str], ignore: Collection[str]
 ) -> list[InvalidGraph]:
-    """Return what would be dropped in silence, and what is to be ignored and does not occur.
+    """Return what would be dropped in silence, what cannot be read, and what is ignored in vain.
 
     A name that is almost one of these is taken for a misspelling: then that is told, and nothing of
     ignoring it.
     """
     ignore = {str(name) for name in ignore}
-    known = {*network.columns, *network.ignored}
+    of_people, of_ties = {*seen.network.columns, *seen.unread}, {*seen.network.ignored}
+    known = of_people | of_ties
     extra = known - ignore - {*published}
-    found, meant = [], set[str]()
+    found = [each for name in published for each in seen.unread.get(name, ())]
+    meant: set[str] = set()
     for name in sorted(ignore - known):
         alike = near(name, extra)
         meant |= {*alike}
         msg = f"Nothing has {name!r}, which is to be ignored."
         found.append(InvalidGraph(msg, hint=did_you_mean(alike)))
-    for name in {*published} - {*network.columns}:  # These are told with the schema.
+    for name in {*published} - of_people:  # These are told with the schema.
         meant |= {*near(name, extra)}
-    for whose, names in (("Vertices", network.columns), ("Edges", network.ignored)):
-        if left := sorted(extra.intersection(names) - meant):
+    for whose, names in (("Vertices", of_people), ("Edges", of_ties - {*seen.unread})):
+        if left := sorted((extra & names) - meant):
             msg = f"{whose} have {', '.join(map(repr, left))}, which a release would not show."
             how = f"If that is meant, say ignore={left!r}."
             if not published and whose == "Vertices":

@@ -18,6 +18,7 @@ from ktsafe.generalization.advice import Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.named_values import Named
 from ktsafe.graph import AttributedGraph
+from ktsafe.notebook import html_table
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import Verdict, verify_graph
 
@@ -225,12 +226,7 @@ class Protected:
             # The page has its own styles and dark colours, which are not to leak into a notebook.
             page = html.escape(self._page, quote=True)
             return f'<iframe srcdoc="{page}" style="width:100%;height:34em;border:0"></iframe>'
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self._lines()
-        )
-        return f"<table>{rows}</table>"
+        return html_table(self._lines())
 
     @cached_property
     def _page(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import datetime
-import html
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from ktsafe.errors import raise_together
 from ktsafe.generalization.advice_in_words import schema_toml
 from ktsafe.graph import Border, Groups, Schema
 from ktsafe.inputs.in_memory import given
+from ktsafe.notebook import html_table
 from ktsafe.protection.input_faults import extra_faults, value_faults
 from ktsafe.protection.truth import columns_of, spelt, spelt_groups
 from ktsafe.reader import read
@@ -53,12 +53,7 @@ class SequenceRelease:
 
     def _repr_html_(self) -> str:
         rows = {"date": self.date, "release": self._said(), "private": str(self.audit)}
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{name}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in rows.items()
-        )
-        return f"<table>{cells}</table>"
+        return html_table(rows.items())
 
     def _said(self) -> str:
         if self.release is None:
@@ -178,7 +173,7 @@ class Sequence:
         """Write the network as the two tables that the command takes."""
         seen, names = given(graph, vertices), self._schema.attributes
         network, columns = seen.network, columns_of(seen, names)
-        faults = [*seen.faults, *extra_faults(network, names, self._ignore)]
+        faults = [*seen.faults, *extra_faults(seen, names, self._ignore)]
         raise_together([*faults, *value_faults(self._schema, columns)])
         people, ties = room / "vertices.csv", room / "edges.csv"
         with people.open("w", newline="", encoding="utf-8") as file:

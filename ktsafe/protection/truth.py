@@ -59,7 +59,9 @@ def true_graph(
     )
     shown = [*schema.quasi_identifiers, *(parts or ([sensitive] if sensitive else []))]
     columns = columns_of(seen, shown)
-    faults = [*seen.faults, *extra_faults(seen.network, shown, ignore)]
+    faults = [*seen.faults, *extra_faults(seen, shown, ignore)]
+    if not seen.unread.keys().isdisjoint(shown):
+        raise_together(faults)  # What nobody has cannot be told without these values.
     if parts:
         faults += _of_parts(parts, columns, schema)
         composed, joint = composite_sensitive(schema.quasi_identifiers, parts, columns, name)

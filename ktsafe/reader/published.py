@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
+from ktsafe.notebook import html_table
 from ktsafe.reader.estimates import (
     ACROSS,
     CHANGES,
@@ -36,7 +37,7 @@ RAKES = 100
 """Rounds in which weights are fitted to the tables of several attributes."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StudiedTable:
     """Noisy counts of the true network, see `ktsafe.noisy_tables.NoisyTable`."""
 
@@ -47,8 +48,13 @@ class StudiedTable:
     scale: float
     across: str | None = None
 
+    def __repr__(self) -> str:
+        by = " and ".join(name for name in (self.by, self.across) if name is not None)
+        of = f"{self.of} by {by}" if by else self.of
+        return f"<StudiedTable: {of}, {len(self.counts):,} counts, noise of scale {self.scale:g}>"
 
-@dataclasses.dataclass(frozen=True, eq=False)
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StudiedRelease:
     """A release: its graph, and what it tells of the network behind it.
 
@@ -75,6 +81,30 @@ class StudiedRelease:
     edges: NDArray[np.int64]
     tables: Sequence[StudiedTable] = ()
     signature: Signature = "not checked"
+
+    def __repr__(self) -> str:
+        return f"<StudiedRelease {self.release_id}: {self.size}; {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._lines())
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        yield "release", self.release_id
+        if date := self.manifest.get("nominal_time"):
+            yield "date", str(date)
+        yield "graph", self.size
+        others = [name for name in self.columns if name not in self.attributes]
+        yield "attributes", ", ".join(self.attributes) or "none"
+        if others:
+            yield "sensitive", ", ".join(others)
+        bars = f"with error bars, from {len(self.tables)} noisy tables"
+        yield "figures", bars if self.tables else "of the graph alone, without error bars"
+        yield "signature", self.signature
+
+    @property
+    def size(self) -> str:
+        """How many vertices and edges it has, in words."""
+        return f"{len(self.ids):,} vertices, {len(self.edges):,} edges"
 
     @property
     def release_id(self) -> str:

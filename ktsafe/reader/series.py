@@ -9,8 +9,12 @@ from typing import Literal
 import numpy as np
 
 from ktsafe.errors import InvalidParams
+from ktsafe.notebook import html_table
 from ktsafe.reader.estimates import Estimate, Floats, estimate_of
 from ktsafe.reader.published import StudiedRelease, check_asked
+
+SHOWN_MAX = 20
+"""Releases that a notebook lists, the last ones."""
 
 SURE = 3.29
 """Standard deviations of the noise beyond which a direction is told: readers ask for dozens, and of
@@ -32,11 +36,21 @@ class Change(Estimate):
     direction: Literal["up", "down", "not told"]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Releases:
     """Releases in the order of their publication."""
 
     releases: Sequence[StudiedRelease]
+
+    def __repr__(self) -> str:
+        names = [each.release_id for each in self.releases[:: max(len(self) - 1, 1)]]
+        return f"<Releases: {len(self)}, {' to '.join(names)}>"
+
+    def _repr_html_(self) -> str:
+        left_out = len(self) - SHOWN_MAX
+        first = [("...", f"{left_out:,} earlier ones")] if left_out > 0 else []
+        last = self.releases[-SHOWN_MAX:]
+        return html_table([*first, *((each.release_id, each.size) for each in last)])
 
     def __len__(self) -> int:
         return len(self.releases)

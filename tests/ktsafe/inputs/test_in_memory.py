@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from ktsafe.errors import InvalidGraph, SeveralFaults
 from ktsafe.inputs import Network, of_memory
+from ktsafe.protection import protect
 
 NAMES = ["ann", "7", "007", "bo", "cy"]
 TIES = [("ann", "7"), ("7", "007"), ("cy", "ann")]
@@ -209,9 +211,6 @@ REFUSED: list[tuple[Callable[[], tuple[Any, ...]], str]] = [
     (lambda: frames([0, 1], [0.0, None], [1, 1]), "not among the vertices: row 1"),
     (lambda: frames([5, "5"], [5], [5]), "same text: row 1"),
     (lambda: frames([5, 5.0], [5], [5]), "same id: row 1"),
-    (lambda: (grown(tags=["a"]),), r"'tags': a value is of the type list.*row 1"),
-    (lambda: (grown(size=float("inf")),), "'size': infinity"),
-    (lambda: (pa.table(TIE), pa.table({"id": [0, 1], "x": [["a"], None]})), "'x'.*list.*row 0"),
     (lambda: (pd.DataFrame(TIE), two_columns()), "people has two columns 'at'"),
     (
         lambda: (pa.table(TIE), pa.table([[0], ["ill"], ["well"]], names=["id", "at", "at"])),
@@ -238,11 +237,36 @@ def test_what_is_unclear_is_refused_by_name(
 
 
 def test_all_faults_are_told_at_once() -> None:
-    """Of ids, of values and of ties."""
-    people = pd.DataFrame({"id": ["a", "a", "b"], "tags": [["x"], "y", "z"]})
-    ties = pd.DataFrame({"source": ["a", "b"], "target": ["b", "nobody"]})
-    with pytest.raises(SeveralFaults, match=r"vertices: row 1.*same id: row 1.*'tags'.*row 0"):
+    """Of ids and of ties."""
+    people = pd.DataFrame({"id": ["a", "a", None]})
+    ties = pd.DataFrame({"source": ["a", "a"], "target": ["a", "nobody"]})
+    with pytest.raises(SeveralFaults, match=r"vertices: row 1.*same id: row 1.*no id: row 2"):
         of_memory(ties, people)
+
+
+UNREAD: list[tuple[Callable[[], tuple[Any, ...]], str]] = [
+    (lambda: (grown(x=["a"]),), r"Attribute 'x': a value is of the type list.*row 1 "),
+    (lambda: (grown(x=(0.5, 0.5)),), "'x': a value is of the type tuple"),
+    (lambda: (grown(x=float("inf")),), "'x': infinity"),
+    (lambda: (pa.table(TIE), pa.table({"id": [0, 1], "x": [["a"], None]})), "'x'.*list.*row 0"),
+    (lambda: (pl.DataFrame(TIE), pl.DataFrame({"id": [0, 1], "x": [{"a": 1}] * 2})), "type dict"),
+]
+
+
+@pytest.mark.parametrize(("graph", "words"), UNREAD)
+def test_an_attribute_without_texts_is_ignored_and_told(
+    graph: Callable[[], tuple[Any, ...]], words: str
+) -> None:
+    """Lists, positions and infinity are no values; published they are refused, with the rows."""
+    network = of_memory(*graph())
+    assert (network.columns, network.ignored) == ({}, ("x",))
+    assert re.search(words, network.notes[0])
+    asked: dict[str, Any] = {"min_f1": 0, "k": 1, "rng": 1}
+    with pytest.raises(InvalidGraph, match=words):
+        protect(*graph(), quasi_identifiers=["x"], **asked)
+    with pytest.raises(InvalidGraph, match="Vertices have 'x'"):
+        protect(*graph(), **asked)
+    assert protect(*graph(), ignore=["x"], **asked).verify().is_safe
 
 
 def test_repeated_ties_loops_and_columns_of_ties_are_told() -> None:

@@ -281,6 +281,27 @@ def test_graphs_keep_people_without_ties(tmp_path: Path) -> None:
     assert release.edge_index.shape == (2, 80)
 
 
+def test_releases_show_themselves_briefly(tmp_path: Path) -> None:
+    """In a line, in a notebook as a table; of many releases the last ones."""
+    graph = some_graph()
+    for i in range(22):
+        write(tmp_path / f"{i:06}<", graph, truth=None if i else graph)
+    releases = ktsafe.read(tmp_path)
+    assert isinstance(releases, Releases)
+    first = releases[0]
+    size = "400 vertices, 2,400 edges"
+    assert repr(first) == f"<StudiedRelease 000000<: {size}; {', '.join(first.columns)}>"
+    assert repr(releases) == "<Releases: 22, 000000< to 000021<>"
+    assert all(len(repr(table)) < 90 for table in first.tables)
+    page = first._repr_html_()
+    assert all(word in page for word in (size, "000000&lt;", "error bars", first.signature))
+    assert "without error bars" in releases[1]._repr_html_()
+    page = releases._repr_html_()
+    assert page.count("<tr>") == 21
+    assert "2 earlier ones" in page
+    assert "000021&lt;" in page
+
+
 def test_a_reader_needs_numpy_only(tmp_path: Path) -> None:
     """Neither compiler nor libraries of graphs are loaded for a figure."""
     folder = write(tmp_path / "r", some_graph(), truth=some_graph())
