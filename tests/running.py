@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import read_manifest
 from ktsafe.stream.service import assembly
 from tests import feeds
+from tests.launcher import Overrides
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip
@@ -76,6 +78,8 @@ class Site:
     """A folder with one service's configuration and everything it keeps."""
 
     folder: Path
+    overrides: Overrides = dataclasses.field(default_factory=dict)
+    """What its processes have in place of constants of the program: see `tests.launcher`."""
 
     @property
     def config(self) -> Path:
@@ -89,7 +93,8 @@ class Site:
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start `ktsafe run` as a process of its own."""
-        command = [sys.executable, "-m", "ktsafe.stream.cli", "run", str(self.config), *arguments]
+        command = [sys.executable, "-m", "tests.launcher", json.dumps(self.overrides)]
+        command += ["run", str(self.config), *arguments]
         with (self.folder / "log.txt").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log)
 
@@ -208,11 +213,11 @@ def sequence_site(
     every: str,
     sequence: str,
 ) -> Site:
-    """Return a service on one file with default effort and some lines of [sequence]."""
+    """Return a service on one file with default effort and some options of sequences, as TOML."""
     made = files_site(folder, [events], attributes, every)
     text = made.config.read_text(encoding="utf-8").replace('effort = "fast"\n', "")
-    made.config.write_text(f"{text}\n[sequence]\n{sequence}\n", encoding="utf-8")
-    return made
+    made.config.write_text(text, encoding="utf-8")
+    return dataclasses.replace(made, overrides={"sequence": tomllib.loads(sequence)})
 
 
 def kafka_site(

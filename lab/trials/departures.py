@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=12)
     parser.add_argument("--share", type=float, default=0.01)
     parser.add_argument("--moving", action="store_true")
-    parser.add_argument("--sequence", default="", help="lines of the table [sequence]")
+    parser.add_argument("--sequence", default="", help="options of the sequence, as TOML")
     given = parser.parse_args()
     print(HEADER, flush=True)
     for seed in range(given.seeds):

@@ -41,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--sequence", default="", help="lines of the table [sequence]")
+    parser.add_argument("--sequence", default="", help="options of the sequence, as TOML")
     given = parser.parse_args()
     print(HEADER, flush=True)
     for seed in range(1, given.seeds + 1):

@@ -31,7 +31,7 @@ FEEDS: Final = {
     "k 10": (1, 900, 9, 'k = 10\nalpha = "1/5"', ""),
     "k 5, wait 2": (2, 600, 10, 'k = 5\nalpha = "1/4"', "birth_wait_max = 2"),
 }
-"""By name: seed, people at first, slots, lines of [privacy], lines of [sequence]."""
+"""By name: seed, people at first, slots, lines of [privacy], options of the sequence."""
 
 
 def hostile_feed(seed: int, people: int, slots: int) -> list[feeds.Event]:

@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--every", help="only trials with releases this far apart")
     parser.add_argument("--begin", type=int, default=0, help="the slot at which releases begin")
     parser.add_argument("--quasi-identifiers", default="", help="only these, with commas")
-    parser.add_argument("--sequence", default="", help="lines of the table [sequence]")
+    parser.add_argument("--sequence", default="", help="options of the sequence, as TOML")
     given = parser.parse_args()
     print(HEADER, flush=True)
     for name, every in TRIALS:
@@ -89,7 +89,7 @@ def published(
     folder, data:
         Where the service gets its folder, and the folder of the data set.
     every, sequence:
-        How far releases are apart, and lines of the table [sequence].
+        How far releases are apart, and options of the sequence, as TOML.
     begin:
         The slot at which releases begin.
     only:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -29,7 +29,7 @@ from ktsafe.stream.config.connector_kinds import (
 from ktsafe.stream.config.connector_tables import BUILT_IN
 from ktsafe.stream.config.loopback import check_scheduler, is_loopback
 from ktsafe.stream.config.secret_keys import refuse_secrets
-from ktsafe.stream.config.section import Port, Positive, Seconds, Section, table_of
+from ktsafe.stream.config.section import Port, Positive, Seconds, Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
 from ktsafe.stream.files.config_errors import config_error_text
@@ -59,11 +59,10 @@ class PrivacyTable(Section, frozen=True):
     reading: Literal["walk", "induced"] = "walk"
 
 
-if TYPE_CHECKING:
-    SequenceTable: TypeAlias = Section
-else:
-    # `[sequence]`: how a sequence of releases reacts to changes.
-    SequenceTable = table_of(SequenceOptions, without={"effort", "aim"})
+class SequenceTable(Section, frozen=True):
+    """`[sequence]`: how a sequence of releases reacts to changes."""
+
+    max_age: int = 48
 
 
 class WorkersTable(Section, frozen=True):
@@ -366,6 +365,5 @@ def _sequence_options(config: Config) -> SequenceOptions:
     InvalidParams
         If an option is out of range.
     """
-    table = msgspec.structs.asdict(config.sequence)
     release = config.release
-    return SequenceOptions.from_mapping({**table, "effort": release.effort, "aim": release.aim})
+    return SequenceOptions(effort=release.effort, aim=release.aim, max_age=config.sequence.max_age)

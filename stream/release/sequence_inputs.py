@@ -80,11 +80,12 @@ def check_inputs(
         _former_digest(params, schema, frozen),
     }:
         hint = (
-            "parameters, [sequence] options but max_age, schema, buckets and groups are "
-            "fixed within a sequence of releases, and the configuration differs from what this "
-            "state began with, or a version before 41a828f began it: none of today's can continue "
-            "such a sequence. Restore the configuration (or that version), or begin a new sequence "
-            "with `ktsafe rebase`: readers can then link the old sequence to the new one."
+            "parameters, effort and aim, schema, buckets and groups are fixed within a sequence of "
+            "releases, and the configuration differs from what this state began with, or a version "
+            "before 41a828f began it, or a later one with an option that is no more: none of "
+            "today's can continue such a sequence. Restore the configuration (or that version), or "
+            "begin a new sequence with `ktsafe rebase`: readers can then link the old sequence to "
+            "the new one."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
 

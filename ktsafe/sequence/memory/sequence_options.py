@@ -40,8 +40,8 @@ class SequenceOptions(Mapped):
         What is sought among safe releases: see `ktsafe.AnonymizeOptions`.
     """
 
-    sybil_margin: int = 2
-    birth_wait_max: int = 12
+    sybil_margin: int = 2  # A greater one lets newcomers of small classes wait for longer.
+    birth_wait_max: int = 12  # A year of monthly releases: people without ties are shown then.
     effort: Effort = "balanced"
     max_age: int = 48
     aim: Aim = dataclasses.field(default="balanced", metadata=LATER)

@@ -77,7 +77,9 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("anonymize.rare_qi", "withhold", "anonymize"),
         ("sequence.births", "withhold", "births"),
         ("sequence.qi_change", "hold", "qi_change"),
-        ("sequence.sybil_margin", -1, "sybil_margin"),
+        ("sequence.max_age", 1, "max_age"),
+        ("sequence.sybil_margin", 2, "sybil_margin"),
+        ("sequence.birth_wait_max", 12, "birth_wait_max"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.checkpoint_records_max", 0, "checkpoint_records_max"),
         ("log.level", "loud", "log.level"),
@@ -136,16 +138,17 @@ def test_the_printed_example_shows_every_key_of_a_cluster():
 
 
 def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
-    """Every option has its key, the same default, and arrives."""
+    """What has a key has the same default, and arrives; the others are constants of a service."""
     settings = config.check(MINIMAL, tmp_path, "here")
     assert settings.sequence == SequenceOptions()
-    table = {"sybil_margin": 1, "birth_wait_max": 5}
-    settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
-    assert settings.sequence == SequenceOptions.from_mapping(table)
-    options = SequenceOptions().to_mapping().keys() - {"effort", "aim"}  # [release] has them
-    assert set(config.SequenceTable.__struct_fields__) == options
+    release = {**MINIMAL["release"], "effort": "fast", "aim": "f1"}
+    table = {**MINIMAL, "release": release, "sequence": {"max_age": 5}}
+    settings = config.check(table, tmp_path, "here")
+    assert settings.sequence == SequenceOptions(effort="fast", aim="f1", max_age=5)
     page = (ROOT / "docs" / "sequences.md").read_text(encoding="utf-8")
-    assert {name for name in options if f"`{name}" not in page} == set()
+    assert {
+        name for name in config.SequenceTable.__struct_fields__ if f"`{name}" not in page
+    } == set()
 
 
 def test_several_sensitive_attributes_are_for_files(tmp_path):
