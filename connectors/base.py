@@ -98,6 +98,16 @@ class Source(Protocol):
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether every record that exists now has been returned (a final file: for good)."""
 
+    def passed(self, partition: TopicPartition) -> int:
+        """Return the offset from which `partition` goes on: all records before were returned.
+
+        It may lie beyond the last record and one. Offsets between may have held what is no record,
+        such as the mark at which a transaction ended, or records that were taken back.
+        """
+
+    def has_open_transaction(self, partition: TopicPartition) -> bool:
+        """Whether records lie behind the end, which a transaction may still add or take back."""
+
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return the records not yet returned, by partition; None where that is not known."""
 

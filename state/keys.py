@@ -4,7 +4,7 @@
                                                  life]
     edges      <low:u32><high:u32>   -> <present:u8><origin:u32><time_us:i64><offset:i64>
     meta       format | schema | secret | origins | attributes | identity | progress
-               position/<origin:u32> -> msgpack [next_offset, time_us_max]
+               position/<origin:u32> -> msgpack [next_offset, time_us_max] or [..., passed]
     ledger     cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
                past/<n:u64>          -> zlib of msgpack [index of the first, [releases]]
                pages                 -> msgpack {name: <digest><index:u64>}

@@ -170,7 +170,9 @@ def meta_rows(
 ) -> Writes:
     """Return the rows of `meta` that go with what is written; origins may become more."""
     rows: Writes = {
-        keys.position_key(origins.number(*at)): msgspec.msgpack.encode(tuple(position))
+        keys.position_key(origins.number(*at)): msgspec.msgpack.encode(
+            position if position.passed else position[:2]
+        )
         for at, position in positions.items()
     }
     # Both lists are short, and writing them always leaves no way to forget it.
@@ -284,6 +286,14 @@ def _load_edges(graph: ResidentGraph, database: Database) -> int:
     return n_rows
 
 
+class _StoredPosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """A `Position` as it is stored; states of before have no `passed`."""
+
+    next_offset: int
+    time_us_max: int | None
+    passed: int = 0
+
+
 def read_positions(
     meta: dict[bytes, bytes], names: list[tuple[str, int]]
 ) -> dict[tuple[str, int], Position]:
@@ -292,6 +302,6 @@ def read_positions(
     for key, value in meta.items():
         if key.startswith(keys.META_POSITION):
             (origin,) = keys.VERTEX_KEY.unpack(key.removeprefix(keys.META_POSITION))
-            next_offset, time_us_max = msgspec.msgpack.decode(value, type=tuple[int, int | None])
-            positions[names[origin]] = Position(next_offset, time_us_max)
+            stored = msgspec.msgpack.decode(value, type=_StoredPosition)
+            positions[names[origin]] = Position(*msgspec.structs.astuple(stored))
     return positions

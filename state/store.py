@@ -29,11 +29,19 @@ from ktsafe.state.snapshot import GraphSnapshot
 class Position(NamedTuple):
     """How far a partition is read, durable with the changes read so far.
 
-    `time_us_max` is M_p, the greatest accepted event time (None before the first).
+    `next_offset` is that behind the last record read. `time_us_max` is M_p, the greatest accepted
+    event time (None before the first). Up to `passed` there is no record more, if that is further:
+    offsets between may have held the marks of transactions.
     """
 
     next_offset: int
     time_us_max: int | None
+    passed: int = 0
+
+    @property
+    def start(self) -> int:
+        """The offset from which reading goes on."""
+        return max(self.next_offset, self.passed)
 
 
 class GraphStore(abc.ABC):

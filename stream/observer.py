@@ -7,7 +7,7 @@ no attribute value ever passes through here, and edit statistics in `release_aud
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from ktsafe.stream.files.release_figures import ReleaseFigures
@@ -29,6 +29,9 @@ class Observer:
     def dropped_attributes(self, count: int) -> None:
         """Attributes that the schema does not list were dropped unstored."""
 
+    def other_tables(self, names: Collection[str]) -> None:
+        """Rows of tables came that the configuration does not name; all such names so far."""
+
     def applied(self, seconds: float) -> None:
         """A batch was decoded and judged."""
 
@@ -43,6 +46,9 @@ class Observer:
 
     def slot_skipped(self, count: int) -> None:
         """Release slots were crossed in one jump of event time."""
+
+    def open_transactions(self, partitions: int) -> None:
+        """A slot was cut; so many partitions end with a transaction that was open for too long."""
 
     def release_begun(self) -> None:
         """A release was cut, and is being built."""

@@ -48,6 +48,7 @@ class MemoryLog:
         self.identity = identity
         self.items: list[list[Record | CrashAt | None]] = [[] for _ in range(partitions)]
         self.beginnings = [0] * partitions
+        self.open_transactions: set[int] = set()
 
     def append(
         self,
@@ -149,6 +150,14 @@ class MemorySource:
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether all records were returned."""
         return self._left(partition) == 0
+
+    def passed(self, partition: TopicPartition) -> int:
+        """Return the next offset."""
+        return self._next.get(partition, self._log.beginnings[partition.partition])
+
+    def has_open_transaction(self, partition: TopicPartition) -> bool:
+        """Whether a test says so."""
+        return partition.partition in self._log.open_transactions
 
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return the records not yet returned."""

@@ -159,6 +159,14 @@ class FileSource:
         state = self._partitions[partition]
         return not state.back and state.stream.at_end()
 
+    def passed(self, partition: TopicPartition) -> int:
+        """Return the number of the next line."""
+        return self._partitions[partition].next_offset
+
+    def has_open_transaction(self, partition: TopicPartition) -> bool:
+        """Return False: a line that is there counts."""
+        return False
+
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return 0 for a partition at its end; how many lines follow otherwise is not known."""
         return {at: 0 if self.at_end(at) else None for at in self._partitions}

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka import errors as kafka_errors
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
@@ -97,6 +98,13 @@ def translate(
         hint = (
             f"the cluster at {settings.address} refused ({name}). Check user, password, mechanism, "
             "certificates and the access rights to this topic."
+        )
+        return Misconfigured(op, subject, hint)
+    if isinstance(error, kafka_errors.UnsupportedCodecError):
+        hint = (
+            f"its records are compressed in a way that cannot be read here ({error}). Install "
+            "`ktsafe[service]`, which brings all of Kafka's codecs, or have producers and the "
+            "topic's compression.type use gzip."
         )
         return Misconfigured(op, subject, hint)
     if isinstance(error, tuple(_TOPIC_REFUSES)):
@@ -216,6 +224,20 @@ def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo
     )
 
 
+def topic_settings(admin: Any, topic: str, settings: KafkaSettings) -> dict[str, str]:
+    """Return the settings of a topic; nothing where they may not be read.
+
+    kafka-python drops the error code of that answer; a topic without any setting there is not.
+    """
+    resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+    found = bounded(
+        lambda: admin.describe_configs([resource], config_filter="all"),
+        settings.request_timeout_s,
+        "describe settings",
+    )
+    return {name: str(entry["value"]) for name, entry in found["topic"][topic].items()}
+
+
 def check_rights(
     info: TopicInfo, needed: Sequence[str], op: str, topic: str, settings: KafkaSettings
 ) -> None:
@@ -245,7 +267,19 @@ def topic_there(
     Misconfigured, Unavailable
     """
     with admin_client(op, topic, settings, at_work=at_work) as admin:
-        info = describe_topic(admin, topic, settings)
+        return topic_found(admin, op, topic, settings, *rights)
+
+
+def topic_found(
+    admin: Any, op: str, topic: str, settings: KafkaSettings, *rights: str
+) -> TopicInfo:
+    """Return what a topic is that must be there, as `topic_there`, by a client that is open.
+
+    Raises
+    ------
+    Misconfigured
+    """
+    info = describe_topic(admin, topic, settings)
     if info is None:
         hint = (
             f"there is no such topic at {settings.address}. Create it with `ktsafe topics "
@@ -313,6 +347,12 @@ def known_position(consumer: Any, partition: TopicPartition) -> int | None:
     """Return the next offset of an assigned partition as the consumer knows it; costs nothing."""
     position = consumer._subscription.assignment[partition].position  # noqa: SLF001
     return None if position is None else int(position.offset)
+
+
+def known_top(consumer: Any, partition: TopicPartition) -> int | None:
+    """Return the end of an assigned partition, open transactions included, as fetched last."""
+    state = consumer._subscription.assignment.get(partition)  # noqa: SLF001
+    return None if state is None or state.highwater is None else int(state.highwater)
 
 
 def refresh_metadata(consumer: Any, timeout_s: float) -> None:

@@ -14,7 +14,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
 from ktsafe.connectors.base import Record, TopicPartition
-from ktsafe.connectors.errors import OffsetLost, SourceMismatch, Unavailable
+from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
 from ktsafe.connectors.kafka_topics.fetched_records import FetchedRecords
@@ -32,6 +32,8 @@ FETCH: Final = {
 
 ENDS_AGE_S: Final = 0.2
 """How old known ends of partitions may be."""
+BEGIN: Final = '[source] begin = "earliest kept"'
+"""What an owner writes who says that records which are gone do not matter."""
 RIGHTS_TOLD_S: Final = 60.0
 """Pause between log lines about rights that were withdrawn."""
 VERIFY_S: Final = 1.0
@@ -49,11 +51,23 @@ class KafkaSource:
     cluster, or a topic that was deleted and made again are refused, when opening and while
     reading. Partitions that are added later are noticed within `metadata_max_age_s` and start at
     their beginning.
+
+    Parameters
+    ----------
+    begins_anywhere:
+        Whether the records that are kept are all there is to know, whatever came before them.
+        Otherwise a partition whose first records are gone is refused, when its first ones are
+        asked for, and a topic that compacts.
     """
 
-    def __init__(self, settings: KafkaSettings, topic: str) -> None:
+    def __init__(
+        self, settings: KafkaSettings, topic: str, *, begins_anywhere: bool = False
+    ) -> None:
         self._settings = settings
         self._topic = topic
+        self._begins_anywhere = begins_anywhere
+        self._cut: dict[int, int] = {}
+        self._tops: dict[TopicPartition, int] = {}
         self._consumer: Any = None
         self._info: client.TopicInfo | None = None
         self._partitions: list[TopicPartition] = []
@@ -70,8 +84,12 @@ class KafkaSource:
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Connect, compare identities, check every position and go there."""
         settings, topic = self._settings, self._topic
-        self._info = info = client.topic_there("open source", topic, settings, "READ")
-        self._partitions, self._ends = [], {}
+        with client.admin_client("open source", topic, settings) as admin:
+            info = client.topic_found(admin, "open source", topic, settings, "READ")
+            policy = client.topic_settings(admin, topic, settings).get("cleanup.policy")
+        self._info = info
+        self._check_policy(policy)
+        self._partitions, self._ends, self._cut, self._tops = [], {}, {}, {}
         self._paused.clear()
         self._resumed.clear()
         self._check_identity(identity)
@@ -90,6 +108,7 @@ class KafkaSource:
         self._consumer._fetcher.PartitionRecords = FetchedRecords  # noqa: SLF001 -- no public way
         with client.translated("open source", topic, settings):
             self._assign(sorted(known), positions)
+            self._find_tops()
         self._heard_s = self._probed_s = time.monotonic()
 
     def identity(self) -> dict[str, str]:
@@ -107,13 +126,15 @@ class KafkaSource:
         Raises
         ------
         OffsetLost
-            If retention overtook the position, or the log was truncated behind it.
+            If retention overtook the position, or the log was truncated behind it; or if a
+            partition that was never read has lost its beginning.
         SourceMismatch
             If the topic was deleted and made again.
         Unavailable
             If the cluster did not answer for `silence_max_s`.
         """
         self._notice_partitions()
+        self._check_beginnings()
         polled = self._poll(timeout_s, records_max)
         self._check_topic_id(fetched=bool(polled))
         if not polled:
@@ -140,6 +161,16 @@ class KafkaSource:
         self._refresh_ends()
         end = self._ends.get(partition)
         return end is not None and self._position(partition) >= end
+
+    def passed(self, partition: TopicPartition) -> int:
+        """Return the position: marks of transactions and what was aborted lie before it."""
+        return self._position(partition)
+
+    def has_open_transaction(self, partition: TopicPartition) -> bool:
+        """Whether the log goes on behind its last committed record."""
+        self._refresh_ends()
+        end = self._ends.get(partition)
+        return end is not None and self._top(partition) > end
 
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return end less position, control records included."""
@@ -175,6 +206,57 @@ class KafkaSource:
                 )
                 raise SourceMismatch("open source", self._topic, hint)
 
+    def _check_policy(self, policy: str | None) -> None:
+        """Refuse a topic that compacts: what an earlier record of a key said would be gone."""
+        if self._begins_anywhere:
+            return
+        if policy is None:
+            log.warning(
+                "topic %s: this user may not read its settings, so whether it compacts is not "
+                "known. Grant DESCRIBE_CONFIGS",
+                self._topic,
+            )
+        elif "compact" in policy:
+            hint = (
+                f"its cleanup.policy is {policy}: of several events with one key only the last is "
+                "kept. Set it to delete and have the events sent again; or, if what is kept is "
+                f"the whole network, set {BEGIN}."
+            )
+            raise Misconfigured("open source", self._topic, hint)
+
+    def _check_beginnings(self) -> None:
+        """Refuse partitions that were never read and whose first records are gone."""
+        for partition, first in self._cut.items():
+            hint = (
+                f"partition {partition} was never read, and begins at offset {first}: what came "
+                "before is gone, and with it a part of the network. Import a graph together with "
+                "the offsets at which it holds (`ktsafe state import`); or, if what is kept is "
+                f"the whole network, set {BEGIN}."
+            )
+            raise OffsetLost("read source", self._topic, hint)
+
+    def _find_tops(self) -> None:
+        """Ask where partitions end if open transactions count, too; later, fetches tell."""
+        timeout_ms = int(self._settings.request_timeout_s * 1000)
+        options = {**client.reading_options(self._settings), "isolation_level": "read_uncommitted"}
+        consumer = KafkaConsumer(**options)
+        try:
+            tops = consumer.end_offsets(
+                [KafkaTopicPartition(*at) for at in self._partitions], timeout_ms
+            )
+        finally:
+            client.drop_consumer(consumer)
+        self._tops = {TopicPartition(*at): top for at, top in tops.items()}
+
+    def _top(self, partition: TopicPartition) -> int:
+        """Return where a partition is known to end if open transactions count, too."""
+        top = self._tops.get(partition, 0)
+        if partition not in self._paused:
+            # As the last fetch told it.
+            found = client.known_top(self._consumer, KafkaTopicPartition(*partition))
+            top = self._tops[partition] = max(top, found or 0)
+        return top
+
     def _assign(
         self, partitions: Iterable[TopicPartition], positions: Mapping[TopicPartition, int]
     ) -> None:
@@ -185,6 +267,12 @@ class KafkaSource:
         ends = self._consumer.end_offsets(added, timeout_ms)
         for at in added:
             offset = positions.get(TopicPartition(*at), beginnings[at])
+            if (
+                beginnings[at]
+                and TopicPartition(*at) not in positions
+                and not self._begins_anywhere
+            ):
+                self._cut[at.partition] = beginnings[at]
             if not beginnings[at] <= offset <= ends[at]:
                 hint = (
                     f"the stored offset {offset} of partition {at.partition} is not retained (the "

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from kafka import errors as kafka_errors
-from kafka.admin import ConfigResource, ConfigResourceType
 
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.kafka_settings import KafkaSettings
@@ -106,7 +105,7 @@ def check_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[st
             if info is None:
                 problems.append(f"{spec.name}: there is no such topic; create it.")
                 continue
-            configs = _configs(admin, spec.name, settings)
+            configs = client.topic_settings(admin, spec.name, settings)
             problems += [f"{spec.name}: {text}" for text in _problems(spec, info, configs, brokers)]
     return problems
 
@@ -137,20 +136,6 @@ def _create(admin: Any, spec: TopicSpec, settings: KafkaSettings) -> None:
             "'.', '_', '-'), and that there are as many brokers as replicas."
         )
         raise Misconfigured("create topic", spec.name, hint) from None
-
-
-def _configs(admin: Any, topic: str, settings: KafkaSettings) -> dict[str, str]:
-    """Return the settings of a topic; nothing where they may not be read.
-
-    kafka-python drops the error code of that answer; a topic without any setting there is not.
-    """
-    resource = ConfigResource(ConfigResourceType.TOPIC, topic)
-    found = client.bounded(
-        lambda: admin.describe_configs([resource], config_filter="all"),
-        settings.request_timeout_s,
-        "describe settings",
-    )
-    return {name: str(entry["value"]) for name, entry in found["topic"][topic].items()}
 
 
 def _problems(

@@ -156,6 +156,15 @@ class SnapshotSource:
         assert partition == self._at
         return self._next == self._end and self._following() is None
 
+    def passed(self, partition: TopicPartition) -> int:
+        """Return the number of the next event."""
+        assert partition == self._at
+        return self._next
+
+    def has_open_transaction(self, partition: TopicPartition) -> bool:
+        """Return False: a dump is whole."""
+        return False
+
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return how many events follow; None while a dump waits to be compared."""
         return {self._at: None if self._following() is not None else self._end - self._next}

@@ -9,7 +9,7 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -64,9 +64,14 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
 
 
 class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
-    """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
+    """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster.
+
+    With `begin = "earliest kept"` a topic that has lost its first records, or that compacts, is
+    read as if nothing were missing.
+    """
 
     topic: Name
+    begin: Literal["offset 0", "earliest kept"] = "offset 0"
 
     @property
     def kafka_topic(self) -> str:
@@ -81,7 +86,8 @@ class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
         """Return a source that reads the topic; brokers bound records by themselves."""
         from ktsafe.connectors.kafka_topics import KafkaSource
 
-        return KafkaSource(site.cluster, self.topic)
+        begins_anywhere = self.begin == "earliest kept"
+        return KafkaSource(site.cluster, self.topic, begins_anywhere=begins_anywhere)
 
 
 class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshots"):

@@ -25,6 +25,8 @@ from ktsafe.stream.ingest.events import AttributeValue, Event, MalformedEvent
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
 """What stands for a long value that did not change and was not told."""
+OTHER_TABLES_MAX: Final = 20
+"""Names that are kept of tables which are not configured."""
 _WRITTEN: Final = frozenset({"c", "r", "u"})
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -74,6 +76,10 @@ class _Source(msgspec.Struct, frozen=True):
     ts_us: int | None = None
     ts_ms: int | None = None
 
+    def name(self) -> str:
+        """Return the name that a configuration would best mean the table by."""
+        return ".".join(part for part in (self.schema or self.db, self.table) if part)
+
     def names(self) -> set[str | None]:
         """Return the names by which a configuration may mean the table."""
         return {self.table, f"{self.schema}.{self.table}", f"{self.db}.{self.table}"}
@@ -106,10 +112,13 @@ class RowEvents:
     ----------
     tables:
         Which tables and columns mean what.
+    other_tables:
+        The names of other tables that came are added here.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, other_tables: set[str] | None = None) -> None:
         self._tables = tables
+        self._other_tables = set() if other_tables is None else other_tables
 
     def decode(self, record: Record) -> Event | None:
         """Return the event that a record's change comes to; None if it concerns no table of ours.
@@ -136,6 +145,8 @@ class RowEvents:
         for edge_table in self._tables.edges:
             if edge_table.table in names:
                 return _edge(edge_table, change)
+        if len(self._other_tables) < OTHER_TABLES_MAX:
+            self._other_tables.add(change.source.name())
         return None
 
 

@@ -50,13 +50,14 @@ _data: Final[Mapping[str, msgspec.json.Decoder[Any]]] = MappingProxyType(
 )
 
 
-def decoder(event_format: Wrapping) -> Decode:
+def decoder(event_format: Wrapping, other_tables: set[str] | None = None) -> Decode:
     """Return what turns a record with a value into an event, or into None if it means nothing.
 
-    The returned function raises `MalformedEvent` with the reason why a record holds no event.
+    The returned function raises `MalformedEvent` with the reason why a record holds no event. Names
+    of tables whose rows mean nothing are added to `other_tables`.
     """
     if isinstance(event_format, debezium.Tables):
-        return debezium.RowEvents(event_format).decode
+        return debezium.RowEvents(event_format, other_tables).decode
     return _cloud_event if event_format == "cloudevents" else _plain
 
 

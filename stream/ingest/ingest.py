@@ -30,6 +30,9 @@ from ktsafe.stream.ingest.envelopes import Wrapping
 from ktsafe.stream.ingest.judge import KINDS, Judge
 from ktsafe.stream.ingest.runs import Run
 from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.logs import get_logger
+
+log = get_logger(__name__)
 
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
@@ -37,6 +40,12 @@ record, and a batch of great ones would fill the memory."""
 
 _partition_of: Final = attrgetter("topic", "partition")
 _offset_of: Final = attrgetter("offset")
+
+NOTHING_MAX: Final = 1_000
+"""Records that may come to nothing before that is told while a service runs."""
+PASSING_S: Final = 5.0
+"""How often it is looked whether partitions went on without a record. Brokers look for what is too
+old every five minutes."""
 
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
@@ -147,12 +156,21 @@ class Ingest:
             for partition, position in stored.items()
             if position.time_us_max is not None
         }
-        self._offsets = {partition: p.next_offset for partition, p in stored.items()}
+        self._offsets = {
+            partition: p.next_offset
+            for partition, p in stored.items()
+            # One that gave nothing but marks of transactions was not read.
+            if p.next_offset or p.time_us_max is not None
+        }
+        self._passed = {partition: p.start for partition, p in stored.items()}
+        self._passed_at_s = clocks.monotonic()
         self._identity = store.source_identity()
         self._heard_s: dict[tuple[str, int], float] = {}
         self._held = _Held()
         self._undecided: dict[tuple[str, int], list[Record]] = {}
         self._lateness_us = settings.lateness_max_s * 1_000_000
+        self._n_taken = self._n_other_tables = 0
+        self._has_applied = self._has_warned = False
 
     @property
     def offsets(self) -> Mapping[tuple[str, int], int]:
@@ -215,7 +233,7 @@ class Ingest:
         """Whether held records are many or old enough to be made durable."""
         held, settings = self._held, self._settings
         if not held.records:
-            return False
+            return self._passing_due()
         if held.records >= settings.batch_records_max or held.letter_bytes >= LETTER_BYTES_MAX:
             return True
         return self._monotonic() - held.since_s >= settings.checkpoint_interval_s
@@ -233,7 +251,8 @@ class Ingest:
         """
         held, identity = self._held, self._source.identity()
         grown = identity if identity != self._identity else None
-        if not (held.records or cut or grown):
+        passing = self._passing()
+        if not (held.records or cut or grown or passing):
             return
         started = self._monotonic()
         # Step 1
@@ -243,9 +262,10 @@ class Ingest:
                 self._observer.dead_letter(reason, count)
             held.letters, held.letter_bytes = [], 0
         # Step 2
-        positions = {p: self._position(p) for p in held.partitions}
+        positions = {p: self._position(p) for p in held.partitions | passing}
         self._store.commit(held.changes, positions, source_identity=grown, cut=cut)
         self._identity, self._held = identity, _Held()
+        self._passed.update((p, position.start) for p, position in positions.items())
         self._observer.checkpoint(self._monotonic() - started)
 
     def idle(self, idle_s: float) -> set[tuple[str, int]]:
@@ -265,6 +285,19 @@ class Ingest:
     def ended(self) -> set[tuple[str, int]]:
         """Return the partitions whose every record has been taken in."""
         return {p for p in self._source.partitions() if self._source.at_end(p)}
+
+    def warn_if_nothing_applied(self) -> None:
+        """Say once if records were taken in and none of them did anything."""
+        if self._has_applied or self._has_warned or not self._n_taken:
+            return
+        self._has_warned = True
+        tables = sorted(self._judge.other_tables)
+        log.warning(
+            "no record of the feed could be applied: is it of another event_format, or are its "
+            "tables not those that are configured?",
+            records=self._n_taken,
+            **({"tables_that_came": ", ".join(tables)} if tables else {}),
+        )
 
     def _take(
         self,
@@ -291,6 +324,13 @@ class Ingest:
         held.records += taken
         for (kind, what), count in outcomes.items():
             self._observer.event(kind, what, count)
+            self._has_applied = self._has_applied or what == "applied"
+        self._n_taken += taken
+        if self._n_taken >= NOTHING_MAX:
+            self.warn_if_nothing_applied()
+        if len(self._judge.other_tables) != self._n_other_tables:
+            self._n_other_tables = len(self._judge.other_tables)
+            self._observer.other_tables(sorted(self._judge.other_tables))
         return taken
 
     def _take_run(
@@ -355,7 +395,34 @@ class Ingest:
         return taken, stopped
 
     def _position(self, partition: tuple[str, int]) -> Position:
-        return Position(self._offsets[partition], self._clocks_us.get(partition))
+        offset = self._offsets.get(partition, 0)
+        passed = (
+            0 if partition in self._undecided else self._source.passed(TopicPartition(*partition))
+        )
+        clock_us = self._clocks_us.get(partition)
+        return Position(offset, clock_us, passed if passed > offset else 0)
+
+    def _passing_due(self) -> bool:
+        """Whether the source has passed what is no record, and nothing else was read for long.
+
+        Where retention removes that, and it is not known to be none, events seem lost.
+        """
+        now_s = self._monotonic()
+        if now_s - self._passed_at_s < PASSING_S:
+            return False
+        self._passed_at_s = now_s
+        return bool(self._passing())
+
+    def _passing(self) -> set[tuple[str, int]]:
+        """Return the partitions of which nothing is held and that went on without a record."""
+        if self._held.records:
+            return set()
+        return {
+            partition
+            for partition in self._source.partitions()
+            if partition not in self._undecided
+            and self._source.passed(partition) > self._passed.get(partition, 0)
+        }
 
     def _oldest_us(self, partition: tuple[str, int]) -> int:
         """Return the time before which events of a partition are late."""

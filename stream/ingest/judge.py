@@ -58,6 +58,11 @@ class JudgedRecords(NamedTuple):
 class Judge:
     """Decides what records do to the graph.
 
+    Attributes
+    ----------
+    other_tables:
+        Tables of a database whose rows came and mean nothing here: some of their names.
+
     Parameters
     ----------
     schema:
@@ -79,7 +84,8 @@ class Judge:
         wall_us: Callable[[], int] = REAL_CLOCKS.wall_us,
     ) -> None:
         self._is_plain = event_format == "plain"
-        self._decode = envelopes.decoder(event_format)
+        self.other_tables: set[str] = set()
+        self._decode = envelopes.decoder(event_format, self.other_tables)
         self._attributes = frozenset(schema.attributes)
         self._bucketed = frozenset(schema.buckets)
         self._schema = schema

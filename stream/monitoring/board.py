@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import version
 from typing import Final
 
@@ -79,6 +79,14 @@ class StatusBoard(Observer):
             if not self._trend or now.at_s - self._trend[-1].at_s >= SAMPLE_INTERVAL_S:
                 self._trend.append(now)
 
+    def other_tables(self, names: Collection[str]) -> None:
+        """Keep the names of tables that the configuration does not name."""
+        self._latest.other_tables = tuple(names)
+
+    def open_transactions(self, partitions: int) -> None:
+        """Keep how many partitions the last slot left out a transaction of."""
+        self._latest.open_transactions = partitions
+
     def state(self, counts: Mapping[str, int], size_bytes: int) -> None:
         """Keep the size of the store."""
         self._latest.store_bytes = size_bytes
@@ -128,12 +136,14 @@ class StatusBoard(Observer):
             at_s=self._monotonic_s(),
             wall_s=self._wall_s(),
             records=counts.records,
+            applied=counts.applied,
             dead_letters=counts.dead_letters.total(),
             lag=counts.lag,
             publish_retries=self._retries["publish"],
             dead_letter_retries=self._retries["dead_letter"],
             state_retries=self._retries["stage"] + self._retries["erase"],
             slots_skipped=counts.slots_skipped,
+            has_people=counts.vertices > 0,
             erasure_overdue_s=self._latest.erasure_overdue_s,
         )
 

@@ -25,6 +25,8 @@ RETRYING_S: Final = 600.0
 RETRIES_MAX: Final = 3
 ERASURE_OVERDUE_S: Final = 3600.0
 SKIPPED_MAX: Final = 3
+NOTHING_MAX: Final = 1_000
+"""Records that may come to nothing after a start, such as heartbeats."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,12 +36,14 @@ class Moment:
     at_s: float
     wall_s: float
     records: int
+    applied: int
     dead_letters: int
     lag: int | None
     publish_retries: int
     dead_letter_retries: int
     state_retries: int
     slots_skipped: int
+    has_people: bool
     erasure_overdue_s: float = 0.0
 
 
@@ -72,6 +76,10 @@ class Latest:
         Why the last release that was tried is none; empty if it is one.
     erasures, erasure_overdue_s:
         Deletions that have not reached the disk, and for how long one should have.
+    other_tables:
+        Tables whose rows came, and that the configuration does not name.
+    open_transactions:
+        Partitions of which the last slot left out what a transaction holds.
     """
 
     started_s: float
@@ -82,6 +90,8 @@ class Latest:
     store_bytes: int = 0
     erasures: int = 0
     erasure_overdue_s: float = 0.0
+    other_tables: tuple[str, ...] = ()
+    open_transactions: int = 0
 
     def silence_s(self, now_s: float, healthy_within_s: float) -> float | None:
         """Return for how long the main loop has been stuck, None if it is not."""
@@ -123,8 +133,24 @@ def diagnose(
     if last is not None and _is_found_out(last):
         says = "An attack on the last release exceeds its bound."
         found.append(("KtsafeAttackAbovePromise", says))
+    if latest.open_transactions:
+        says = (
+            f"The last slot left out what an open transaction holds "
+            f"({latest.open_transactions} partitions); the next one shows it."
+        )
+        found.append(("KtsafeTransactionHangs", says))
+    if _has_applied_nothing(trend[-1]):
+        says = f"None of the {trend[-1].records:,} records read so far could be applied."
+        if latest.other_tables:
+            says += f" Rows came of other tables: {', '.join(latest.other_tables)}."
+        found.append(("KtsafeNothingApplied", says))
     found.extend(_feed_problems(trend))
     return [ProblemReport(name, says, *REMEDIES[name]) for name, says in found]
+
+
+def _has_applied_nothing(now: Moment) -> bool:
+    """Whether the feed seems to be of another kind; of one that was read before, after a while."""
+    return now.records > (NOTHING_MAX if now.has_people else 0) and not now.applied
 
 
 def _has_too_few(last: ReleaseFigures, k: int) -> bool:

@@ -144,6 +144,12 @@ INGEST: Final = (
         "Attribute values dropped unstored because the schema does not list them.",
     ),
     Metric(
+        "ktsafe_source_other_tables",
+        "other_tables",
+        "Tables whose rows came and that [source.debezium] does not name; 20 are counted.",
+        samples=lambda names: {(): len(names)},
+    ),
+    Metric(
         "ktsafe_apply_duration_seconds",
         "applied",
         "Time to decode and judge one batch of records.",
@@ -207,6 +213,11 @@ RELEASES: Final = (
         "slot_skipped",
         "Release slots skipped: several were crossed in one jump of event time.",
         samples=lambda count: {(): count},
+    ),
+    Metric(
+        "ktsafe_release_open_transactions",
+        "open_transactions",
+        "Partitions that the last slot did not wait for any longer, since a transaction hung.",
     ),
     Metric(
         "ktsafe_release_phase_duration_seconds",

@@ -59,6 +59,16 @@ REMEDIES: Final = {
     "KtsafeLagGrowing": Remedy(
         "duration of checkpoints", "raise `[ingest] checkpoint_records_max`; a faster disk"
     ),
+    "KtsafeNothingApplied": Remedy(
+        "`ktsafe_events_total` by outcome, `ktsafe status --dead-letters`",
+        "ignored: `[source.debezium]` names no table that came; dead letters: `event_format`, or "
+        "the topic, is another one",
+    ),
+    "KtsafeTransactionHangs": Remedy(
+        "`kafka-transactions.sh find-hanging`",
+        "end the producer's transaction, or abort it there; its events are shown with the next "
+        "release",
+    ),
     "KtsafeDeadLettersRising": Remedy(
         "`ktsafe_dead_letters_total` by reason",
         "fix the producer and send the events again: they are idempotent and independent of order",

@@ -30,6 +30,9 @@ from ktsafe.stream.slots import Slots
 
 log = get_logger(__name__)
 
+OPEN_TRANSACTION_S: Final = 900.0
+"""How long a slot waits for events of a transaction that is open: brokers end one after 15 minutes
+at most, unless `transaction.max.timeout.ms` says otherwise. One that is open for longer hangs."""
 PRODUCERS_AHEAD_US: Final = 300 * 1_000_000
 """How far the clock of a producer may be ahead of this machine's."""
 LAG_US: Final = 600 * 1_000_000
@@ -132,6 +135,14 @@ class Loop:
                 "are read when others confirm them, or when their time has come",
                 count=sum(map(len, undecided.values())),
             )
+        if self.settings.drain:
+            self.ingest.warn_if_nothing_applied()
+            if n_open := len(self._open()):
+                log.warning(
+                    "the feed ends with transactions that are open: what they hold is not read. "
+                    "Run again when they have ended",
+                    partitions=n_open,
+                )
         self.checkpoint()
         # A service that will not go on by itself leaves nothing behind.
         self.housekeeping.erase(now=self.settings.drain)
@@ -233,6 +244,7 @@ class Loop:
 
         One that is read to its end and gives events of times gone by is not idle, and holds the
         others up for no longer than an idle one: what it gives later is shown in the next release.
+        One whose end is an open transaction is waited for, up to a bound.
         """
         if not self._release_cut.arrived:
             self._arrived_s = None
@@ -240,9 +252,16 @@ class Loop:
         now = self.clocks.monotonic()
         if self._arrived_s is None:
             self._arrived_s = now
-        if self.settings.drain or now - self._arrived_s >= self.settings.idle_s:
+        if self.settings.drain:
             return self.ingest.ended()
-        return self.ingest.idle(self.settings.idle_s)
+        waited_s = now - self._arrived_s
+        is_long = waited_s >= self.settings.idle_s
+        finished = self.ingest.ended() if is_long else self.ingest.idle(self.settings.idle_s)
+        return finished - self._open() if waited_s < OPEN_TRANSACTION_S else finished
+
+    def _open(self) -> set[tuple[str, int]]:
+        """Return the partitions that end with a transaction which is open."""
+        return {p for p in self.source.partitions() if self.source.has_open_transaction(p)}
 
     def _decide(self) -> int:
         """Decide on events whose time nothing confirms or refutes, where nothing follows them."""
@@ -299,9 +318,17 @@ class Loop:
         stopped = self.source.partitions() if self._known else list(self._release_cut.arrived)
         if self._known and not self._erase_again(self._known[0].erased):
             return  # Stopping; the cut is met again after the next start.
+        n_open = len(self._open().difference(stopped))
         cut = self._release_cut.take()
         if cut is not None:
             self._cut(cut)
+            self.observer.open_transactions(n_open)
+            if n_open and not self.settings.drain:
+                log.warning(
+                    "a slot is released without what open transactions hold: they have been open "
+                    "for too long",
+                    partitions=n_open,
+                )
         if self._known:
             self._known.popleft()
             self._release_cut = self._resumed_cut()

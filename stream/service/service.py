@@ -141,7 +141,7 @@ def run_service(
         publisher.recover()
         # Step 4
         stack.callback(ports.source.close)
-        offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
+        offsets = {TopicPartition(*p): at.start for p, at in store.positions().items()}
         ports.source.open(offsets, store.source_identity())
         if publisher.known:
             check_feed(publisher.known, {(p[0], p[1]): n for p, n in ports.source.ends().items()})

@@ -123,6 +123,11 @@ def found_out(service: Service) -> None:
     service.audited("r1", Secrets({}, {}, {}, {}, attacks={"one_hop": found}))
 
 
+def of_another_kind(service: Service) -> None:
+    service.tell.event("unknown", "ignored", 5)
+    service.tell.other_tables(["public.people"])
+
+
 CASES: dict[str, Callable[[Service], None]] = {
     "KtsafeReleaseWithheld": lambda service: service.tell.release_withheld("infeasible"),
     "KtsafeCandidatesBelowK": too_few,
@@ -133,6 +138,8 @@ CASES: dict[str, Callable[[Service], None]] = {
     "KtsafeErasureOverdue": unerased,
     "KtsafeIngestStalled": lambda service: service.minutes(11, records=0, lag=5),
     "KtsafeLagGrowing": lambda service: service.minutes(40, lag=20_000, growth=100),
+    "KtsafeNothingApplied": of_another_kind,
+    "KtsafeTransactionHangs": lambda service: service.tell.open_transactions(2),
     "KtsafeDeadLettersRising": dead,
     "KtsafeSlotsSkipped": skipped,
 }
@@ -165,6 +172,21 @@ def test_a_silent_loop_is_stuck_and_a_long_start_is_told() -> None:
     )
     report = starting.report(secrets=True)
     assert (report.state, [p.name for p in report.problems]) == ("starting", ["KtsafeNotReady"])
+
+
+def test_a_feed_of_which_nothing_is_applied_is_told_with_its_tables() -> None:
+    """Not of a graph that is there: a feed may bring heartbeats alone for a while."""
+    service = Service()
+    service.tell.state({"vertices": 7, "edges": 9}, 0)
+    of_another_kind(service)
+    assert service.problems() == []
+    service.tell.event("unknown", "ignored", 1_000)
+    (problem,) = service.board.report(secrets=False).problems
+    assert problem.name == "KtsafeNothingApplied"
+    assert "1,005 records" in problem.says
+    assert "public.people" in problem.says
+    service.tell.event("edge.add", "applied", 1)
+    assert service.problems() == []
 
 
 def test_problems_pass() -> None:
