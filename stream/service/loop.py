@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ktsafe.connectors.base import Source
+from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.store import GraphStore
@@ -90,6 +90,9 @@ class Loop:
     _last_cut: dict[str, int] | None = dataclasses.field(init=False)
     _release_cut: ReleaseCut = dataclasses.field(init=False)
     _arrived_s: float | None = dataclasses.field(init=False, default=None)
+    _opened: dict[tuple[str, int], tuple[int, float]] = dataclasses.field(
+        init=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         """Go on after the last cut, first to those of releases that are to be made again."""
@@ -257,7 +260,22 @@ class Loop:
         waited_s = now - self._arrived_s
         is_long = waited_s >= self.settings.idle_s
         finished = self.ingest.ended() if is_long else self.ingest.idle(self.settings.idle_s)
-        return finished - self._open() if waited_s < OPEN_TRANSACTION_S else finished
+        awaited = self._awaited(now)
+        return finished - awaited if waited_s < OPEN_TRANSACTION_S else finished
+
+    def _awaited(self, now_s: float) -> set[tuple[str, int]]:
+        """Return the partitions that end with a transaction which is worth waiting for.
+
+        One that held a slot up for long enough does not hold the next ones up.
+        """
+        before, self._opened = self._opened, {}
+        for partition in self._open():
+            # Where it stands tells it from one that began after it had ended.
+            offset = self.source.passed(TopicPartition(*partition))
+            known_offset, since_s = before.get(partition, (offset, now_s))
+            since_s = since_s if known_offset == offset else now_s
+            self._opened[partition] = offset, since_s
+        return {p for p, (_, at_s) in self._opened.items() if now_s - at_s < OPEN_TRANSACTION_S}
 
     def _open(self) -> set[tuple[str, int]]:
         """Return the partitions that end with a transaction which is open."""

@@ -17,6 +17,7 @@ from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import linked, publish
 from ktsafe.stream.release.publish import Publisher
+from ktsafe.stream.service.loop import OPEN_TRANSACTION_S
 from tests.memory_connectors import Crash, unavailable
 from tests.stream.service.simulation import (
     SCHEMA,
@@ -388,6 +389,80 @@ def test_a_silent_partition_does_not_hold_a_slot_up(tmp_path):
         stopping=lambda: next(rounds, None) is None,
     )
     assert [t // 1000 for t, _ in world.releases.releases.values()] == [10, 20, 40]
+
+
+class Told(Observer):
+    """Keeps what is told of open transactions, and when."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.open: list[tuple[int, float]] = []
+
+    def open_transactions(self, partitions: int) -> None:
+        self.open.append((partitions, self.world.now_s))
+
+
+def test_an_open_transaction_holds_a_slot_up_for_a_quarter_of_an_hour(tmp_path, caplog):
+    """Longer than silence would; then the release goes out, and it is told why."""
+    world = World(tmp_path, [FIRST, []])
+    world.log.open_transactions.add(1)
+    told = Told(world)
+    world.run(
+        loop={"drain": False, "idle_s": 5.0},
+        observer=told,
+        ingest={"poll_timeout_s": 0.0},
+        stopping=lambda: len(told.open) == 3 or _a_second_later(world),
+    )
+    assert [n_open for n_open, _ in told.open] == [1, 1, 1]
+    # It is the same one that the later slots do not wait for any more.
+    first, *later = (at_s for _, at_s in told.open)
+    assert OPEN_TRANSACTION_S <= first < OPEN_TRANSACTION_S + 30
+    assert max(later) < first + 30
+    assert "open transactions hold" in caplog.text
+
+
+def test_a_transaction_that_ends_holds_nothing_up_any_more(tmp_path):
+    """What it held is in the release."""
+    world = World(tmp_path, [FIRST, []])
+    world.log.open_transactions.add(1)
+    told = Told(world)
+
+    def stopping() -> bool:
+        if world.now_s > 60 and world.log.open_transactions:
+            world.log.open_transactions.clear()
+            world.extend(1, [event("vertex.upsert", 5, "zoe", gender="f", health="well")])
+        return bool(world.releases.releases) or _a_second_later(world)
+
+    world.run(loop={"drain": False, "idle_s": 5.0}, observer=told, stopping=stopping)
+    assert (told.open[0][0], told.open[0][1] < 120) == (0, True)
+    assert "zoe" in next(iter(world.cuts.values()))[0]
+
+
+def _a_second_later(world: World) -> bool:
+    world.now_s += 1.0
+    return False
+
+
+def test_a_drain_says_that_it_stops_before_an_open_transaction(tmp_path, caplog):
+    """It does not wait: what is committed later is for the next run."""
+    world = World(tmp_path, [FIRST, []])
+    world.log.open_transactions.add(1)
+    world.run()
+    assert world.releases.releases
+    assert "ends with transactions that are open" in caplog.text
+    world.log.open_transactions.clear()
+    caplog.clear()
+    world.run()
+    assert "transactions" not in caplog.text
+
+
+def test_a_feed_of_which_nothing_is_applied_is_told(tmp_path, caplog):
+    """Loudly, once, by a drain; a feed that says something is not."""
+    World(tmp_path / "none", [[b"junk", b"more"]]).run()
+    assert caplog.text.count("no record of the feed could be applied") == 1
+    caplog.clear()
+    World(tmp_path / "some", [[*FIRST, b"junk"]]).run()
+    assert "no record" not in caplog.text
 
 
 def test_an_empty_feed_publishes_nothing(tmp_path):
