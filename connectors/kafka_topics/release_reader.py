@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -18,7 +19,7 @@ from kafka import errors as kafka_errors
 
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from ktsafe.connectors.errors import SinkConflict, Unavailable
+from ktsafe.connectors.errors import OffsetLost, SinkConflict, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks, client
 from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart
@@ -27,6 +28,10 @@ from ktsafe.connectors.regular_files import is_safe_name
 log = logging.getLogger(__name__)
 
 POLL_MS: Final = 500
+VERIFY_S: Final = 1.0
+"""How long records may come before it is verified that they are still the same topic's."""
+REFRESH_S: Final = 2.0
+"""How long the cluster may take to say which topic it is that was read."""
 SETS_MAX: Final = 16
 """Unfinished releases kept at once; a service publishes one at a time."""
 _COPY_BYTES: Final = 1024 * 1024
@@ -94,6 +99,7 @@ class KafkaReleaseReader:
         self._settings = settings
         self._topic = topic
         self._closed = threading.Event()
+        self._verified_s = 0.0
 
     def read(self, into: Path, *, follow: bool = False) -> Iterator[ReleaseBundle]:
         """Yield every complete release, rebuilt in `into/<release_id>/`."""
@@ -152,7 +158,7 @@ class KafkaReleaseReader:
     def _records(self, *, follow: bool) -> Iterator[Any]:
         """Yield every committed record, up to the end as it is now, or for ever."""
         settings, topic = self._settings, self._topic
-        client.topic_there("read releases", topic, settings)
+        topic_id = client.topic_there("read releases", topic, settings).topic_id
         at = KafkaTopicPartition(topic, 0)
         with client.reading("read releases", topic, settings, retry=True) as consumer:
             with client.translated("read releases", topic, settings):
@@ -161,7 +167,7 @@ class KafkaReleaseReader:
                 end = consumer.end_offsets([at])[at]
             heard_s = time.monotonic()
             while not self._closed.is_set() and (follow or consumer.position(at, 0) < end):
-                records = self._poll(consumer, at)
+                records = self._poll(consumer, at, topic_id)
                 yield from records
                 if records or follow:
                     heard_s = time.monotonic()
@@ -169,14 +175,38 @@ class KafkaReleaseReader:
                     hint = f"the cluster at {settings.address} went silent. Check it, read again."
                     raise Unavailable("read releases", topic, hint)
 
-    def _poll(self, consumer: Any, at: KafkaTopicPartition) -> list[Any]:
+    def _poll(self, consumer: Any, at: KafkaTopicPartition, topic_id: str) -> list[Any]:
         try:
             records: list[Any] = consumer.poll(timeout_ms=POLL_MS).get(at, [])
+        except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
+            self._check_topic_id(consumer, topic_id)
+            hint = (
+                f"what follows is no longer there ({type(error).__name__}): retention removed it "
+                "before it was read. Read the topic anew."
+            )
+            raise OffsetLost("read releases", self._topic, hint) from None
         except kafka_errors.RetriableError:
             return []
         except kafka_errors.KafkaError as error:
             raise client.translate(error, "read releases", self._topic, self._settings) from None
+        if records and time.monotonic() - self._verified_s > VERIFY_S:
+            self._verified_s = time.monotonic()
+            self._check_topic_id(consumer, topic_id)
         return records
+
+    def _check_topic_id(self, consumer: Any, topic_id: str) -> None:
+        """Refuse a topic that took the place of the one whose releases were read so far.
+
+        kafka-python reads by name: records of a new topic would pass for the next ones of the old.
+        """
+        with suppress(kafka_errors.KafkaError):
+            client.refresh_metadata(consumer, REFRESH_S)
+        if client.known_topic_id(consumer, self._topic) not in {None, topic_id}:
+            hint = (
+                "the topic was deleted and made again while it was read. Read it anew, into "
+                "another folder: its releases are of another sequence, or were sent again."
+            )
+            raise SinkConflict("read releases", self._topic, hint)
 
     def _repeated(self, marker: Marker, done: dict[str, str]) -> bool:
         """Whether this release came before; it must have been the same."""

@@ -251,6 +251,34 @@ class SourceContract:
         finally:
             later.close()
 
+    def test_reading_goes_on_from_where_a_source_stood(
+        self, world: SourceWorld, source: Source
+    ) -> None:
+        """Up to the offset that is passed every record was returned, and none behind it."""
+        written = self.fill(world)
+        source.open({}, {})
+        first = source.poll(5.0, 17)
+        places = {partition: source.passed(partition) for partition in source.partitions()}
+        assert all(places[at] >= offset for at, offset in next_offsets(first).items())
+        later = world.source()
+        try:
+            later.open(places, source.identity())
+            rest = read_all(later)
+        finally:
+            later.close()
+        for partition, values in written.items():
+            assert values_of(first, partition) + values_of(rest, partition) == values
+
+    def test_nothing_is_open_where_no_transaction_was_begun(
+        self, world: SourceWorld, source: Source
+    ) -> None:
+        """At the end, and before it."""
+        self.fill(world)
+        source.open({}, {})
+        assert not any(source.has_open_transaction(at) for at in source.partitions())
+        read_all(source)
+        assert not any(source.has_open_transaction(at) for at in source.partitions())
+
     def test_values_are_handed_over_as_they_are(self, world: SourceWorld, source: Source) -> None:
         """No value is decoded, stripped or normalized."""
         values = [b"", b" ", b"\x00\xff", "ä\u2028".encode(), b"\r", b"x" * 100_000]
