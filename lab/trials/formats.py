@@ -2,7 +2,8 @@
 
     python -m lab.trials.formats [--seeds 1000] [--first 0]
 
-Prints a line per library and format, and each network that is misread. Ends with 1 if one is.
+Prints a line per library and format, and each network that is misread. Ends with 1 if one is. Each
+file is damaged, too, and read again: an error that is no refusal ends the program.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.ktsafe.inputs.formats.written_networks import WRITERS, written
+from tests.ktsafe.inputs.formats.written_networks import WRITERS, read_damaged, written
 
 
 def main() -> None:
@@ -32,6 +33,8 @@ def main() -> None:
                 outcomes[outcome] += 1
                 if outcome == "misread":
                     print(f"{writer}, seed {seed}: {told}")
+                read_damaged(writer, seed, Path(folder))
+                path.unlink(missing_ok=True)
             print(f"{writer}: {', '.join(f'{n} {what}' for what, n in sorted(outcomes.items()))}")
             n_misread += outcomes["misread"]
     sys.exit(n_misread > 0)

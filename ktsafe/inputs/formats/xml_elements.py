@@ -66,6 +66,9 @@ def elements(path: Path, file: BinaryIO, whole: Collection[str]) -> Iterator[Ele
     except expat.ExpatError as error:
         msg = f"{path}, line {error.lineno}: no well-formed XML ({expat.ErrorString(error.code)})."
         raise InvalidGraph(msg, hint="Write or copy the file again.") from error
+    except (LookupError, ValueError) as error:
+        msg = f"{path}, line 1: XML in an encoding that is not known."
+        raise InvalidGraph(msg, hint="Save it as UTF-8.") from error
 
 
 class _XmlHandler:

@@ -176,6 +176,15 @@ def test_the_root_tells_the_format(tmp_path: Path, name: str, space: str) -> Non
     assert network.columns == {"group": [None, "x"]}
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1", "ascii"])
+def test_the_file_tells_its_encoding(tmp_path: Path, encoding: str) -> None:
+    """As XML does."""
+    text = f'<?xml version="1.0" encoding="{encoding}"?><graphml><graph>{nodes("Zo&#235;")}'
+    text = text if encoding == "ascii" else text.replace("&#235;", "ë")
+    network = read(tmp_path, "n.graphml", f"{text}</graph></graphml>".encode(encoding))
+    assert network.ids == ["Zoë"]
+
+
 def test_an_attribute_called_id_is_another_column(tmp_path: Path) -> None:
     """It never takes the place of the id, and it is told."""
     key = '<key id="k" for="node" attr.name="id" attr.type="string"/>'
@@ -196,6 +205,7 @@ def typed(type_: str, value: str) -> str:
 
 
 TWO_KEYS = GROUP + '<key id="h" for="node" attr.name="group" attr.type="string"/>'
+BARE = "<graphml><graph/></graphml>"
 REFUSED = {
     "nested graph": (
         graphml('<node id="a"><graph>' + nodes("x") + "</graph></node>"),
@@ -261,6 +271,11 @@ REFUSED = {
     "entity": (
         '<!DOCTYPE graphml [<!ENTITY e "x">]>' + graphml('<node id="&e;"/>').partition("\n")[2],
         "line 1: an entity",
+    ),
+    "encoding": (f'<?xml version="1.0" encoding="utf-9"?>{BARE}', "encoding that is not known"),
+    "encoding of several bytes": (
+        f'<?xml version="1.0" encoding="big5"?>{BARE}',
+        "encoding that is not known",
     ),
     "cut": (graphml(nodes("a"))[:-30], "no well-formed XML"),
     "another root": ("<gxl><graph/></gxl>", "XML that begins with <gxl>"),

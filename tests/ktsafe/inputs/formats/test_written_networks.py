@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ktsafe.inputs.formats.written_networks import WRITERS, written
+from tests.ktsafe.inputs.formats.written_networks import WRITERS, read_damaged, written
 
 SEEDS = range(20)
 
@@ -23,3 +23,10 @@ def test_what_libraries_write_is_understood(tmp_path: Path, writer: str) -> None
         assert outcome != "misread", (writer, seed, told, path)
         outcomes[outcome] += 1
     assert outcomes["read"] > len(SEEDS) / 2
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_damaged_file_is_refused_or_a_network(tmp_path: Path, writer: str) -> None:
+    """Never another error, and no text that cannot be written."""
+    outcomes = {read_damaged(writer, seed, tmp_path) for seed in SEEDS}
+    assert outcomes <= {"read", "refused"}

@@ -407,3 +407,39 @@ def written(writer: str, seed: int, folder: Path) -> tuple[str, str, Path]:
     if said is None:
         return "not written", "", path
     return *difference(said, path), path
+
+
+_PIECES: Final = (
+    *(b'"', b"<", b">", b"&", b"[", b"]", b"{", b"}", b"*", b"%", b"0", b"-1", b"nan", b"1e999"),
+    *(b"\0", b"\xff", b"\n", b"<graph>", b"<default>", b"id", b"label", b'"nodes"', b"null"),
+    *(b"99999999999999999999", b"\\ud800", b"&#55296;", b"encoding='x'"),
+)
+
+
+def read_damaged(writer: str, seed: int, folder: Path) -> str:
+    """Return what comes of a file that is damaged in a few places: "read" or "refused".
+
+    Whatever is read can be written again as text.
+    """
+    _, _, path = written(writer, seed, folder)
+    rng = random.Random(seed)
+    content = bytearray(path.read_bytes() if path.exists() else b"")
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(content) + 1)
+        match rng.randrange(4):
+            case 0:
+                content[at : at + 1] = bytes([rng.randrange(256)])
+            case 1:
+                del content[at : at + rng.randint(1, 20)]
+            case 2:
+                content[at:at] = rng.choice(_PIECES)
+            case _:
+                content[at:at] = content[at : at + rng.randint(1, 40)]
+    path.write_bytes(content)
+    try:
+        network = read_network(path)
+    except InvalidGraph as error:
+        str(error).encode()
+        return "refused"
+    json.dumps([network.ids, network.columns, network.ignored], ensure_ascii=False).encode()
+    return "read"
