@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.compressed import opened
 from ktsafe.inputs.formats.matrix_cells import PEOPLE_MAX, is_mirrored
-from ktsafe.inputs.network import Network
+from ktsafe.inputs.network import Kind, Network
 from ktsafe.inputs.spelling import value_text
 
 OF_PEOPLE: Final = ("node_feat", "node_label")
@@ -29,6 +29,11 @@ _WAY_ON: Final = "scipy.sparse.save_npz writes one, of a matrix in the format cs
 OGB_EDGES: Final = "edge.csv.gz"
 _COUNTS: Final = "num-node-list.csv.gz"
 _BY_LINES: Final = {"indptr", "indices"}
+_KINDS: Final[dict[str, Kind]] = {
+    **dict.fromkeys("iuf", "number"),
+    "b": "boolean",
+    "M": "date",
+}
 _NONE: Final = np.empty(0)
 _FAULTS: Final = (ValueError, TypeError, KeyError, EOFError, SyntaxError, NotImplementedError)
 """What numpy raises at a file that is damaged or holds pickled objects."""
@@ -200,6 +205,7 @@ def _of_arrays(
         raise InvalidGraph("a tie names a vertex before the first or behind the last.")
     n = _bounded(n if n is not None else max(least, *map(len, found.values()), 0))
     columns: dict[str, list[str | None]] = {}
+    kinds: dict[str, Kind] = {}
     for name, array in found.items():
         if len(array) != n:
             raise InvalidGraph(f"{name} has {len(array)} rows for {n} vertices.")
@@ -208,7 +214,10 @@ def _of_arrays(
         for j in range(wide.shape[1]):
             column = stem if wide.shape[1] == 1 else f"{stem}_{j}"
             columns[column] = [value_text(value) for value in wide[:, j].tolist()]
+            kinds[column] = _KINDS.get(array.dtype.kind, "text")
     if directed is None:
         directed = 0 if is_mirrored(pairs[:, 0], pairs[:, 1]) else len(pairs)
     ids = [str(v) for v in range(n)]
-    return Network.of_rows(format_, ids, pairs, columns, directed=directed, ignored=ignored)
+    return Network.of_rows(
+        format_, ids, pairs, columns, kinds=kinds, directed=directed, ignored=ignored
+    )

@@ -73,6 +73,8 @@ def read_network(path: Path | str) -> Network:
     """
     path = Path(path)
     try:
+        if path.is_dir() and not (path / OGB_EDGES).exists():
+            raise InvalidGraph(f"{path} is a folder without {OGB_EDGES}.", hint="Name one file.")
         if path.is_dir() or path.name == OGB_EDGES:
             return read_ogb(path)
         if path.exists() and not path.is_file():

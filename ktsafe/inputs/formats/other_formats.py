@@ -41,9 +41,9 @@ _BY_FIRST_BYTES: Final = (
 )
 """How files begin, what they are, and what to do."""
 _BY_TEXT: Final = (
-    (r"dl(\s|,|$)", "a DL file of UCINET", _TIES),
+    (r"dl[\s,]+n[rcm]?\s*=", "a DL file of UCINET", _TIES),
     (r"nodedef\s*>", "a GDF file", _GRAPHML),
-    (r"(strict\s+)?(di)?graph\b[^\[\n]*\{", "a DOT file", _GRAPHML),
+    (r'(strict\s+)?(di)?graph(\s+("[^"]*"|[\w.-]+))?\s*\{', "a DOT file", _GRAPHML),
     (r"\(tlp\s", "a file of Tulip", _GRAPHML),
     (r"\*node data|\*tie data", "a VNA file", _TABLES),
 )

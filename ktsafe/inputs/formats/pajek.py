@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from ktsafe.inputs.formats.drafts import Draft
+from ktsafe.inputs.formats.drafts import Attribute, Draft
 from ktsafe.inputs.formats.matrix_cells import PEOPLE_MAX, is_mirrored
 from ktsafe.inputs.network import Network
 
@@ -143,7 +143,8 @@ class _PajekReader:
             if key.lower() in _DRAWN:
                 draft.ignored.add("drawing")
             else:
-                draft.put_plain(line, key, row, value)
+                attribute = draft.attributes.setdefault(key, Attribute(key))
+                draft.put(line, attribute, row, value)
 
     def _pairs(self, lines: list[Line], *, directed: bool) -> None:
         for number, text in lines:

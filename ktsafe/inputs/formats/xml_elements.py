@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -10,6 +11,11 @@ from xml.parsers import expat
 from ktsafe.errors import InvalidGraph
 
 _CHUNK_BYTES: Final = 1 << 16
+_NAME_BYTES: Final = 64
+_ENTITY: Final = re.compile(
+    rb"&\0?(?!(amp|lt|gt|quot|apos|#[0-9]{1,9}|#x[0-9a-fA-F]{1,9});)[^;\s]{1,60};"
+)
+"""An entity of a type of document that lies elsewhere: in attributes the parser drops it."""
 
 
 class Element:
@@ -58,8 +64,12 @@ def elements(path: Path, file: BinaryIO, whole: Collection[str]) -> Iterator[Ele
     """
     handler = _XmlHandler(path, whole)
     try:
+        end = b""
         while chunk := file.read(_CHUNK_BYTES):
             handler.parser.Parse(chunk, False)
+            if handler.is_typed and _ENTITY.search(end + chunk):
+                handler.refuse_entity()
+            end = chunk[-_NAME_BYTES:]
             yield from handler.taken()
         handler.parser.Parse(b"", True)
         yield from handler.taken()
@@ -81,13 +91,19 @@ class _XmlHandler:
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
+        parser.StartDoctypeDeclHandler = self.begin_type
         parser.EntityDeclHandler = parser.SkippedEntityHandler = self.refuse_entity
+        self.is_typed = False
         self._whole = whole
         self._prefix = ""
         self._open: list[Element] = []
         self._inside = 0
         """How many elements that are asked for as a whole are open."""
         self._ready: list[Element] = []
+
+    def begin_type(self, _name: str, system_id: str | None, *_: object) -> None:
+        """Note that what the document is made of is told in another file."""
+        self.is_typed = system_id is not None
 
     def taken(self) -> list[Element]:
         """Return what is ready, once."""

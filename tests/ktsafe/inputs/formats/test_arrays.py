@@ -74,6 +74,7 @@ def test_arrays_of_ogb(tmp_path: Path) -> None:
         "feat_1": ["1", "2", "3", "4"],
         "label": ["x", "y", None, "z"],
     }
+    assert network.kinds == {"feat_0": "number", "feat_1": "number", "label": "text"}
     assert (network.ids, network.ignored) == (["0", "1", "2", "3"], ("edge_feat", "train_mask"))
 
 
@@ -160,6 +161,12 @@ def test_a_folder_of_ogb(tmp_path: Path) -> None:
     assert (network.ids, ties(network), network.directed) == (list("0123"), {"0-1", "1-2"}, 2)
     assert network.columns == {"feat_0": list("1234"), "feat_1": ["0.5", "1", "1", "1"]}
     assert network.ignored == ("edge_feat",)
+
+
+def test_another_folder_is_refused(tmp_path: Path) -> None:
+    """What is looked for is named."""
+    with pytest.raises(InvalidGraph, match="is a folder without edge"):
+        read_network(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,13 @@ def test_the_root_tells_the_format(tmp_path: Path, name: str, space: str) -> Non
     assert network.columns == {"group": [None, "x"]}
 
 
+def test_a_type_of_document_is_no_entity(tmp_path: Path) -> None:
+    """It is named by some programs, and never loaded."""
+    told = '<!DOCTYPE graphml SYSTEM "http://graphml.graphdrawing.org/dtds/graphml.dtd">'
+    text = f"{told}\n<graphml><graph>{nodes('a&amp;b', '&#38;&#x3b;')}</graph></graphml>"
+    assert read(tmp_path, "n.graphml", text).ids == ["a&b", "&;"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1", "ascii"])
 def test_the_file_tells_its_encoding(tmp_path: Path, encoding: str) -> None:
     """As XML does."""
@@ -276,6 +283,10 @@ REFUSED = {
     "encoding of several bytes": (
         f'<?xml version="1.0" encoding="big5"?>{BARE}',
         "encoding that is not known",
+    ),
+    "undefined entity": (
+        f'<!DOCTYPE graphml SYSTEM "x">{graphml(nodes("Zo&euml;"))[22:]}',
+        "entity",
     ),
     "cut": (graphml(nodes("a"))[:-30], "no well-formed XML"),
     "another root": ("<gxl><graph/></gxl>", "XML that begins with <gxl>"),

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import feather
 from scipy import io as scipy_io
 
-from tests.ktsafe.inputs.reading import refused
+from tests.ktsafe.inputs.reading import read, refused
 
 DL = "dl n=3 format=edgelist1\nlabels:\na,b,c\ndata:\n1 2\n"
 GDF = "nodedef>name VARCHAR,label VARCHAR\ns1,Site 1\nedgedef>node1 VARCHAR,node2 VARCHAR\ns1,s1\n"
@@ -69,6 +69,8 @@ BY_CONTENT: dict[str, tuple[str | bytes, str]] = {
     "DL in capitals": (DL.upper(), "is a DL file of UCINET"),
     "GDF": (GDF, "is a GDF file"),
     "DOT": (DOT, "is a DOT file"),
+    "DL on lines": ("DL\nN = 3\nDATA:\n0 1 0\n1 0 1\n0 1 0\n", "is a DL file of UCINET"),
+    "DOT on lines": ('digraph "a b"\n{\n a -> b;\n}\n', "is a DOT file"),
     "DOT without a name": ("/* x */ graph { a -- b }\n", "is a DOT file"),
     "LGL": (LGL, "is an LGL file"),
     "Tulip": (TLP, "is a file of Tulip"),
@@ -106,6 +108,13 @@ def test_by_what_they_hold(tmp_path: Path, case: str, name: str) -> None:
     content, told = BY_CONTENT[case]
     raw = content.encode() if isinstance(content, str) else content
     refused(tmp_path, name, gzip.compress(raw) if name.endswith(".gz") else raw, told)
+
+
+@pytest.mark.parametrize("first", ["dl", "graph", "digraph", "nodedef", "strict"])
+def test_people_may_be_called_like_formats(tmp_path: Path, first: str) -> None:
+    """A word alone does not make a file of another kind."""
+    network = read(tmp_path, "net.txt", f"{first} u1\nu1 u2\nu2 u3\n")
+    assert "u1" in network.ids
 
 
 BY_NAME = {

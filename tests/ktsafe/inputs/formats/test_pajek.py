@@ -63,7 +63,7 @@ def test_attributes(tmp_path: Path) -> None:
     )
     network = read(tmp_path, "n.net", text)
     assert network.columns == {"age": [None, "30", None], "club": [None, "x y", "z"]}
-    assert network.ignored == ("coordinates", "drawing", "shapes")
+    assert (network.kinds, network.ignored) == ({}, ("coordinates", "drawing", "shapes"))
 
 
 def test_files_of_libraries(tmp_path: Path) -> None:
