@@ -19,7 +19,8 @@ from ktsafe.errors import InvalidGraph, fault, raise_together
 from ktsafe.graph import AttributedGraph
 from ktsafe.inputs.frames import columns_of, frame_like, is_frame
 from ktsafe.inputs.network import Kind, Network
-from ktsafe.inputs.spelling import id_text, spelt_twice, value_text
+from ktsafe.inputs.spelling import id_text, of_numpy, spelt_twice, value_text
+from ktsafe.inputs.tables.names import NOTHING_CHOSEN, end_columns, id_column
 
 NONE = "none"
 """The sensitive attribute where there is none: nobody has it, and it is not written."""
@@ -200,18 +201,14 @@ def _sums(values: NDArray[Any], of_key: NDArray[np.int64], n: int) -> NDArray[An
 
 def _frames(ties: Any, people: Any) -> Given:
     columns, of_ties = columns_of(people, "people"), columns_of(ties, "ties")
-    if "id" not in columns or not {"source", "target"} <= of_ties.keys():
-        raise InvalidGraph(
-            "A column is missing.",
-            hint="Vertices have a column id, edges have source and target; rename yours.",
-        )
-    ids: list[Any] = columns.pop("id")
+    id_name, source, target = _named(list(columns), list(of_ties))
+    ids: list[Any] = columns.pop(id_name)
     position: dict[str | None, int] = {None: -1}
     for row, text in enumerate(_spelt("People", ids, id_text)[0]):
         position.setdefault(text, row)
     faults: list[InvalidGraph] = []
     ends = []
-    for end in ("source", "target"):
+    for end in (source, target):
         texts, found = _spelt("Ties", of_ties.pop(end), id_text)
         ends.append([position.get(text, -1) for text in texts])
         faults += found
@@ -230,6 +227,21 @@ def _frames(ties: Any, people: Any) -> Given:
 
     rows = np.delete(rows, lost, axis=0)
     return _given("data frames", ids, columns, rows, of_ties, written, faults)
+
+
+def _named(people: list[str], ties: list[str]) -> tuple[str, str, str]:
+    """Return the names of the columns that hold ids and the ends of ties."""
+    try:
+        at = id_column("The table of people", people, NOTHING_CHOSEN)
+        ends = end_columns("The table of ties", ties, NOTHING_CHOSEN)
+    except InvalidGraph as error:
+        raise InvalidGraph(error.message, hint="Rename those that are not meant.") from None
+    if at is None or ends is None:
+        raise InvalidGraph(
+            "A column is missing.",
+            hint="Vertices have a column id, edges have source and target; rename yours.",
+        )
+    return people[at], ties[ends[0]], ties[ends[1]]
 
 
 def _given(
@@ -315,7 +327,7 @@ def _id_faults(ids: Sequence[Hashable], texts: Sequence[str | None]) -> list[Inv
 
 def _kind(value: Any) -> Kind | None:
     """Return what a value is by its type; None if it is missing, or by no type that is known."""
-    match value.item() if hasattr(value, "dtype") else value:
+    match of_numpy(value):
         case bool():
             return "boolean"
         case int() | float() | decimal.Decimal() as number:

@@ -124,6 +124,17 @@ def as_given(value: Hashable) -> Hashable:
     return (str, value.strip()) if isinstance(value, str) else (type(value), value)
 
 
+def of_numpy(value: Any) -> Any:
+    """Return what a number, boolean or moment of numpy is in Python; anything else as it is."""
+    if not callable(getattr(value, "item", None)) or getattr(value, "shape", None) != ():
+        return value
+    found = value.item()
+    kind = getattr(value.dtype, "kind", "")
+    if kind in {"m", "M"} and isinstance(found, int):  # A number of nanoseconds is no moment.
+        return value.astype(f"{kind}8[us]").item()
+    return found
+
+
 def _is_spelt(value: object) -> TypeGuard[str]:
     """Whether a value is a text that is its own spelling: quick, since most are."""
     return (
@@ -138,9 +149,7 @@ def _is_spelt(value: object) -> TypeGuard[str]:
 def _text(value: object, *, is_id: bool) -> str | None:
     if isinstance(value, str):
         return _plain(value, is_id=is_id)
-    item = getattr(value, "item", None)
-    if callable(item) and getattr(value, "shape", None) == ():
-        value = item()
+    value = of_numpy(value)
     if _is_missing(value):
         return None
     match value:
@@ -176,7 +185,7 @@ def _is_missing(value: Any) -> bool:
 
 def _plain(value: str, *, is_id: bool) -> str | None:
     text = value.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES:
+    while len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES:
         text = text[1:-1].strip()
     if found := _WHOLE.fullmatch(text):
         sign, digits = found.groups()

@@ -171,6 +171,31 @@ def test_ends_of_ties_may_be_written_otherwise() -> None:
         assert (network.ids, network.edges.tolist()) == (["747", "12", "3"], [[0, 1], [1, 2]])
 
 
+@pytest.mark.parametrize("id_name", ["id", "Id", "user_id", "node", "name", ":ID"])
+@pytest.mark.parametrize(
+    "ends", [("source", "target"), ("Source", "Target"), ("from", "to"), (":START_ID", ":END_ID")]
+)
+def test_columns_are_found_as_in_files(id_name: str, ends: tuple[str, str]) -> None:
+    """By the names that other programs give them; the other columns are attributes."""
+    people = pl.DataFrame({"age": [3, 4], id_name: ["a", "b"]})
+    ties = pl.DataFrame({"since": [2020], ends[0]: ["a"], ends[1]: ["b"]})
+    network = of_memory(ties, people)
+    assert (network.ids, network.columns) == (["a", "b"], {"age": ["3", "4"]})
+    assert (network.edges.tolist(), network.ignored) == ([[0, 1]], ("since",))
+
+
+def test_columns_that_may_both_be_meant_are_named() -> None:
+    """Rather than guessed; `id`, `source` and `target` are always meant."""
+    people = pl.DataFrame({"user": ["a", "b"], "person": ["c", "d"]})
+    ties = pl.DataFrame({"from": ["a"], "to": ["b"], "src": ["c"], "dst": ["d"]})
+    with pytest.raises(InvalidGraph, match=r"'user', 'person'.*Rename"):
+        of_memory(ties, people)
+    people = people.rename({"person": "id"})
+    with pytest.raises(InvalidGraph, match=r"'from' and 'to' or 'src' and 'dst'.*Rename"):
+        of_memory(ties, people)
+    assert of_memory(ties.rename({"src": "source", "dst": "target"}), people).ids == ["c", "d"]
+
+
 def test_ids_of_several_types() -> None:
     """Pairs of a grid, numbers of numpy and booleans have texts; the order is that of the graph."""
     assert of_memory(nx.grid_2d_graph(1, 2)).ids == ["(0, 0)", "(0, 1)"]
@@ -220,6 +245,7 @@ REFUSED: list[tuple[Callable[[], tuple[Any, ...]], str]] = [
     (lambda: (pl.DataFrame(TIE).lazy(), pl.DataFrame({"id": [0, 1]})), "Collect a lazy frame"),
     (lambda: (pl.DataFrame(TIE),), "One data frame .*with id"),
     (lambda: (TIE, {"id": [0, 1]}), "no graph of a kind"),
+    (lambda: (pl.DataFrame(TIE), pl.DataFrame({"who": [0, 1]})), "missing.* column id"),
     (lambda: (nx.DiGraph([(0, 1)]),), "to_undirected"),
     (lambda: (sparse.csr_array([[0, 1], [0, 0]]),), r"matrix \+ matrix\.T"),
     (lambda: (sparse.csr_array([[0, 1, 0], [1, 0, 0]]),), "a row and a column"),

@@ -201,7 +201,7 @@ REFUSED: list[tuple[Callable[[], tuple[Any, ...]], dict[str, Any], str]] = [
     (lambda: (as_igraph()[0].as_directed(),), {}, r"directions.*in both: .*mode=.mutual"),
     (lambda: ({"a": ["b"]},), {}, "no graph of a kind"),
     (lambda: (as_pandas()[0],), {}, "no graph of a kind"),
-    (lambda: (as_pandas()[0], as_pandas()[1].rename(columns={"id": "name"})), {}, "column id"),
+    (lambda: (as_pandas()[0], as_pandas()[1].rename(columns={"id": "who"})), {}, "column id"),
     (lambda: (as_pandas()[0], as_pandas()[1].iloc[1:]), {}, r"not among .*rows 0, 1.*\(counted"),
     (lambda: doubled(as_pandas()), {}, "same id: rows 34, 35, 36, 37, 38 and 29 more"),
     (as_networkx, {"sensitive": None}, "no sensitive attribute"),
