@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe.edges import adjacency, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import ranks
-from ktsafe.schema_check import check_alike, check_texts, refuse
+from ktsafe.schema_check import check_alike, check_texts, holds_control, refuse
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -34,6 +34,7 @@ Border = float | str
 Groups = Mapping[str, Sequence[str]]
 """The name of each group of values, and the values."""
 
+_TAKEN = frozenset({"id", "source", "target"})
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2}.*)?")
 """Dates in this form ascend as texts do."""
 
@@ -97,7 +98,7 @@ class Schema:
         if len(set(names)) != len(names):
             msg = "A schema names an attribute twice."
             raise InvalidGraph(msg)
-        if bad := [name for name in names if not name or name in {"id", "source", "target"}]:
+        if bad := [name for name in names if not name or name in _TAKEN or holds_control(name)]:
             msg = f"{bad[0]!r} cannot name an attribute."
             raise InvalidGraph(msg, hint="Rename it: id, source and target are column names.")
         for name, edges in self.buckets.items():
@@ -135,8 +136,8 @@ class Schema:
         Raises
         ------
         InvalidGraph
-            If a bucketed attribute holds no number or date, or another one NaN. The value itself is
-            not repeated.
+            If a bucketed attribute holds no number or date, or another one NaN or an end of line.
+            The value itself is not repeated.
         """
         return self.group(attribute, self.ungrouped(attribute, value))
 
@@ -167,7 +168,11 @@ class Schema:
             if _is_nan(value):
                 msg = f"Attribute {attribute!r} holds NaN, which is no category."
                 raise InvalidGraph(msg, hint="Give None where a value is missing.")
-            return str(value)
+            text = str(value)
+            if holds_control(text):
+                msg = f"Attribute {attribute!r} holds an end of line or another control character."
+                raise InvalidGraph(msg, hint="Write a blank in its place.")
+            return text
         if _is_nan(value):
             return MISSING
         if isinstance(edges[0], str):

@@ -23,6 +23,26 @@ _BOOLEAN_WORDS: Final = {
 """What readers of tables take for a boolean, and what number it becomes where one is missing."""
 
 
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal, end a line for some readers, or turn text round.
+
+What joins or separates letters (U+200C, U+200D) and marks their direction belongs to names.
+"""
+
+
+def holds_control(text: str) -> bool:
+    r"""Whether a text holds an end of line or another control character: no id and no value may.
+
+    Tables, logs and terminals of those who read them would take it for more than a text.
+
+    Examples
+    --------
+    >>> holds_control("Bonn\nam Rhein"), holds_control("Bonn am Rhein")
+    (True, False)
+    """
+    return not text.isprintable() and _CONTROL.search(text) is not None
+
+
 def check_texts(name: str, given: object) -> tuple[str, ...]:
     """Return a collection of texts as a tuple.
 

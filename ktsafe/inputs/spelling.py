@@ -22,6 +22,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Final, TypeGuard
 
 from ktsafe.errors import InvalidGraph
+from ktsafe.schema_check import holds_control
 
 EXACT_MAX: Final = 2**53
 """Below it a whole float is one number; from it on it may stand for its neighbour, too."""
@@ -57,7 +58,8 @@ def id_text(value: object) -> str | None:
     Raises
     ------
     InvalidGraph
-        If it has no one text: infinity, or a float from 2**53 on, whose last digits are lost.
+        If it has no one text: infinity, or a float from 2**53 on, whose last digits are lost. If it
+        holds a control character.
 
     Examples
     --------
@@ -143,6 +145,7 @@ def _is_spelt(value: object) -> TypeGuard[str]:
         and "." not in value
         and value != ""
         and value[0] not in _ODD_BEGINNINGS
+        and value.isprintable()
     )
 
 
@@ -194,6 +197,9 @@ def _plain(value: str, *, is_id: bool) -> str | None:
                 _refuse_lost_digits()
             return text
         return digits if digits == "0" or sign != "-" else f"-{digits}"
+    if is_id and holds_control(text):
+        msg = "An id holds an end of line or another control character."
+        raise InvalidGraph(msg, hint="Write a blank in its place.")
     return BOOLEANS.get(text, text) or None
 
 

@@ -23,6 +23,7 @@ import msgspec
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.spelling import id_text, value_text
+from ktsafe.schema_check import holds_control
 from ktsafe.stream.ingest.repeated_keys import has_repeated_key
 
 ID_BYTES_MAX: Final = 1024
@@ -210,13 +211,6 @@ def _classified(message: str) -> MalformedEvent:
     return MalformedEvent("wrong_type", where)
 
 
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Characters that steer a terminal, end a line for some readers, or turn text round.
-
-What joins or separates letters (U+200C, U+200D) and marks their direction belongs to names.
-"""
-
-
 def checked_id(given: str) -> str:
     """Return the text of an id; refuse what a key, a CSV cell or a log line could not carry.
 
@@ -228,14 +222,11 @@ def checked_id(given: str) -> str:
     try:
         text = id_text(given)
     except InvalidGraph:
-        raise MalformedEvent("bad_id", "a fraction above 2**53") from None
+        what = "control character" if holds_control(given) else "a fraction above 2**53"
+        raise MalformedEvent("bad_id", what) from None
     if text is None:
         raise MalformedEvent("bad_id", "empty")
-    if len(text) <= _ID_MAX and text.isprintable():  # As good as all are so.
-        return text
-    if _CONTROL.search(text):
-        raise MalformedEvent("bad_id", "control character")
-    if len(text.encode()) > ID_BYTES_MAX:
+    if len(text) > _ID_MAX and len(text.encode()) > ID_BYTES_MAX:
         raise MalformedEvent("bad_id", f"longer than {ID_BYTES_MAX} bytes")
     return text
 
@@ -279,7 +270,7 @@ def attribute_text(value: AttributeValue) -> str | None:
         return text
     if len(text) > ATTRIBUTE_BYTES_MAX // 4 and len(text.encode()) > ATTRIBUTE_BYTES_MAX:
         raise MalformedEvent("bad_attribute", f"longer than {ATTRIBUTE_BYTES_MAX} bytes")
-    if not text.isprintable() and _CONTROL.search(text):
+    if holds_control(text):
         raise MalformedEvent("bad_attribute", "control character")
     return text
 

@@ -60,6 +60,7 @@ def test_a_bucketed_text_is_refused_without_repeating_it() -> None:
         (("a",), "a", frozenset()),
         (("id",), "s", frozenset()),
         (("",), "s", frozenset()),
+        (("a\nb",), "s", frozenset()),
         (("a",), "s", frozenset(), {"b": (1.0,)}),
         (("a",), "s", frozenset(), {"a": ()}),
         (("a",), "s", frozenset(), {"a": (2.0, 1.0)}),
@@ -221,6 +222,15 @@ def test_nan_is_no_category(value: object) -> None:
     """Among numbers it is a missing value; as a category it would be published as one."""
     with pytest.raises(InvalidGraph, match="'health' holds NaN"):
         AttributedGraph.from_columns(SCHEMA, {**PEOPLE, "city": "abc", "health": [value] * 3}, [])
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r\n", "\0", "\x1b[2J", "\u2028", "\u202e", "\x7f"])
+def test_what_ends_a_line_is_no_category(mark: str) -> None:
+    """Nor what steers a terminal or turns text round; joiners of letters are, and blanks."""
+    with pytest.raises(InvalidGraph, match="'city' holds an end of line") as caught:
+        AttributedGraph.from_columns(SCHEMA, {"city": [f"secret{mark}x"]}, [])
+    assert "secret" not in str(caught.value)
+    assert SCHEMA.category("city", "a\u200cb\u00a0c") == "a\u200cb\u00a0c"
 
 
 def test_classes_of_many_wide_attributes() -> None:

@@ -58,6 +58,16 @@ def test_ids_whose_digits_are_lost_are_refused() -> None:
     assert value_text(float(EXACT_MAX + 2)) == "9007199254740994.0"
 
 
+@pytest.mark.parametrize("mark", ["\n", "\0", "\u2028", "\u202e", "\x1b"])
+def test_ids_are_of_one_line(mark: str) -> None:
+    """Mappings, logs and terminals could not carry others; ends are cut, values are not judged."""
+    with pytest.raises(InvalidGraph, match="An id holds an end of line") as caught:
+        id_text(f"secret{mark}x")
+    assert "secret" not in str(caught.value)
+    assert id_text("ann\r\n") == "ann"
+    assert value_text(f"a{mark}x") == f"a{mark}x"
+
+
 def test_ids_of_other_kinds_have_a_text() -> None:
     """Grids of networkx are numbered by pairs, and databases have UUIDs."""
     assert id_text((0, 1)) == "(0, 1)"

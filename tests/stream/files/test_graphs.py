@@ -1,13 +1,14 @@
 """Graphs in CSV files: what is read, what is passed over, what is refused and how."""
 
 import gzip
+import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, WrittenOtherwise
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
 from ktsafe.stream.files.graphs import read_graph, read_schema
 
@@ -194,6 +195,21 @@ def test_several_sensitive_attributes_become_one(tmp_path):
         {"age": "<30", "health+income": "-|low"},
     ]
     assert graph.is_sensitive.tolist() == [True, True, False, False]
+
+
+def test_values_of_several_attributes_may_be_almost_sensitive_on_purpose(tmp_path):
+    """Each attribute is judged by itself, and `harmless_values` holds for its own values."""
+    (tmp_path / "v.csv").write_text("id,age,health,income\np1,20,ill,none\np2,40,Ill,low\n")
+    (tmp_path / "e.csv").write_text("source,target\np1,p2\n")
+    for harmless in ([], ["Ill"]):
+        text = f"{TWO_SENSITIVE}harmless_values = {json.dumps(harmless)}\n"
+        (tmp_path / "schema.toml").write_text(text)
+        schema = read_schema(tmp_path / "schema.toml")
+        if not harmless:
+            with pytest.raises(WrittenOtherwise, match="'Ill' almost like 'ill'"):
+                read_graph(tmp_path / "v.csv", tmp_path / "e.csv", schema)
+    graph = read_graph(tmp_path / "v.csv", tmp_path / "e.csv", schema).graph
+    assert graph.is_sensitive.tolist() == [True, False]
 
 
 def test_a_release_declares_only_combinations_that_it_shows(tmp_path):
