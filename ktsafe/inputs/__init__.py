@@ -5,7 +5,7 @@ or told as ignored. Texts of ids and values are made by one function (`ktsafe.in
 """
 
 from ktsafe.inputs.formats.files import read_network
-from ktsafe.inputs.in_memory import of_memory
+from ktsafe.inputs.memory.in_memory import of_memory
 from ktsafe.inputs.network import Network
 
 __all__ = ["Network", "of_memory", "read_network"]

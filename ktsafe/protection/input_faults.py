@@ -8,7 +8,7 @@ from typing import Final
 
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, fault
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.inputs.in_memory import Given
+from ktsafe.inputs.memory.in_memory import Given
 from ktsafe.schema_check import did_you_mean, near
 
 _DECLARE: Final = (

@@ -15,7 +15,7 @@ from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
 from ktsafe.generalization.named_values import Named, named_values, people_of_values
 from ktsafe.graph import AttributedGraph, Border, Groups, Schema
-from ktsafe.inputs.in_memory import NONE, given
+from ktsafe.inputs.memory.in_memory import NONE, given
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance

@@ -13,7 +13,7 @@ from typing import Any
 from ktsafe.errors import raise_together
 from ktsafe.generalization.advice_in_words import schema_toml
 from ktsafe.graph import Border, Groups, Schema
-from ktsafe.inputs.in_memory import given
+from ktsafe.inputs.memory.in_memory import given
 from ktsafe.notebook import html_table
 from ktsafe.protection.input_faults import extra_faults, value_faults
 from ktsafe.protection.truth import columns_of, spelt, spelt_groups

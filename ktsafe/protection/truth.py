@@ -9,7 +9,7 @@ from typing import Any
 from ktsafe.attributes.composite import check_part, composite_sensitive
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, raise_together
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.inputs.in_memory import NONE, Given
+from ktsafe.inputs.memory.in_memory import NONE, Given
 from ktsafe.inputs.spelling import value_text
 from ktsafe.protection.input_faults import absent_faults, extra_faults, value_faults
 from ktsafe.schema_check import ON_PURPOSE

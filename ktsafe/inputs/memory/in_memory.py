@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph, fault, raise_together
 from ktsafe.graph import AttributedGraph
-from ktsafe.inputs.frames import columns_of, frame_like, is_frame
+from ktsafe.inputs.memory.frames import columns_of, frame_like, is_frame
 from ktsafe.inputs.network import Kind, Network
 from ktsafe.inputs.spelling import id_text, of_numpy, spelt_twice, value_text
 from ktsafe.inputs.tables.names import NOTHING_CHOSEN, end_columns, id_column
