@@ -14,6 +14,7 @@ the time of the change in the database. Envelopes may come with their schema
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -22,11 +23,15 @@ import msgspec
 from ktsafe.connectors.base import Record
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import AttributeValue, Event, MalformedEvent
+from ktsafe.stream.process.logs import get_logger
+
+log = get_logger(__name__)
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
 """What stands for a long value that did not change and was not told."""
 OTHER_TABLES_MAX: Final = 20
 """Names that are kept of tables which are not configured."""
+_TABLE: Final = re.compile(r"[A-Za-z_]\w{0,30}(\.[A-Za-z_]\w{0,30})?", re.ASCII)
 _WRITTEN: Final = frozenset({"c", "r", "u"})
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -76,9 +81,13 @@ class _Source(msgspec.Struct, frozen=True):
     ts_us: int | None = None
     ts_ms: int | None = None
 
-    def name(self) -> str:
-        """Return the name that a configuration would best mean the table by."""
-        return ".".join(part for part in (self.schema or self.db, self.table) if part)
+    def name(self) -> str | None:
+        """Return the name that a configuration would best mean the table by, if it looks like one.
+
+        It is told to the operator, and whoever sends records may write there what they like.
+        """
+        name = ".".join(part for part in (self.schema or self.db, self.table) if part)
+        return name if _TABLE.fullmatch(name) else None
 
     def names(self) -> set[str | None]:
         """Return the names by which a configuration may mean the table."""
@@ -117,6 +126,11 @@ class RowEvents:
     """
 
     def __init__(self, tables: Tables, other_tables: set[str] | None = None) -> None:
+        log.warning(
+            "rows of a database: what its log does not tell is not known. Let each table of ties "
+            "have one row for a pair, ids be columns of the key (or REPLICA IDENTITY FULL), and no "
+            "table be truncated; docs/service.md says more"
+        )
         self._tables = tables
         self._other_tables = set() if other_tables is None else other_tables
 
@@ -145,8 +159,8 @@ class RowEvents:
         for edge_table in self._tables.edges:
             if edge_table.table in names:
                 return _edge(edge_table, change)
-        if len(self._other_tables) < OTHER_TABLES_MAX:
-            self._other_tables.add(change.source.name())
+        if len(self._other_tables) < OTHER_TABLES_MAX and (name := change.source.name()):
+            self._other_tables.add(name)
         return None
 
 

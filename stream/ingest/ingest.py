@@ -43,6 +43,8 @@ _offset_of: Final = attrgetter("offset")
 
 NOTHING_MAX: Final = 1_000
 """Records that may come to nothing before that is told while a service runs."""
+TABLES_CHARS_MAX: Final = 128
+"""A word of the log is no longer."""
 PASSING_S: Final = 5.0
 """How often it is looked whether partitions went on without a record. Brokers look for what is too
 old every five minutes."""
@@ -291,12 +293,11 @@ class Ingest:
         if self._has_applied or self._has_warned or not self._n_taken:
             return
         self._has_warned = True
-        tables = sorted(self._judge.other_tables)
         log.warning(
-            "no record of the feed could be applied: is it of another event_format, or are its "
-            "tables not those that are configured?",
+            "no record of the feed could be applied: is it of another event_format, or do its rows "
+            "come from tables that are not configured?",
             records=self._n_taken,
-            **({"tables_that_came": ", ".join(tables)} if tables else {}),
+            tables=",".join(sorted(self._judge.other_tables))[:TABLES_CHARS_MAX] or None,
         )
 
     def _take(

@@ -41,10 +41,11 @@ _NUMBERS: Final = (
     "attempt attempts_max bytes changed count edges epsilon events fewest interval_s k lag n_hops "
     "offset partition partitions pid port records seconds skipped vertices w wait_s"
 )
-# `release_id` and `sequence_id` are published anyway; `error` comes from the program.
+# `release_id` and `sequence_id` are published anyway; `error` comes from the program, and `tables`
+# are names of a database as far as they look like some.
 _WORDS: Final = (
     "alpha clock error kind level op outcome phase reason release_id sequence_id signal slot t "
-    "topic version"
+    "tables topic version"
 )
 # Topics, paths and brokers: the operator's own settings.
 _TEXTS: Final = "hint host path subject url"

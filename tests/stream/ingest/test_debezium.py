@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest import debezium, envelopes, events
 from ktsafe.stream.ingest.events import REASONS, MalformedEvent
 from ktsafe.stream.ingest.judge import Judge
+from ktsafe.stream.observer import Observer
 from tests import feeds
 from tests.configurations import KEPT_IN_FILES
 from tests.stream.service.simulation import World
@@ -228,6 +230,35 @@ def test_the_service_makes_the_same_graph_of_a_database(tmp_path) -> None:
     assert edges == {("0", "1"), ("2", "3"), ("3", "4")}
     assert (counts.ignored, counts.dead_letters.total()) == (4, 0)
     assert len(world.releases.releases) >= 1
+
+
+def test_what_a_database_does_not_tell_is_warned_of(caplog) -> None:
+    """Once, when the source is made."""
+    tables = msgspec.convert(TABLES, debezium.Tables)
+    judge = Judge(SCHEMA, record_bytes_max=10**6, event_format=tables)
+    judge.judge([record(change("c", None, ANN))] * 3)
+    assert caplog.text.count("REPLICA IDENTITY FULL") == 1
+
+
+def test_tables_that_are_not_configured_are_named(tmp_path, caplog) -> None:
+    """A feed of other tables is told with their names; what is no such name is not repeated."""
+    log = [json.dumps(change("c", None, ANN, f"orders{n % 30}")).encode() for n in range(40)]
+    log.append(json.dumps(change("c", None, ANN, "SECRET person")).encode())
+    world = World(tmp_path, [log], schema=SCHEMA)
+    tables = msgspec.convert(TABLES, debezium.Tables)
+    told: list[Collection[str]] = []
+
+    class Told(Observer):
+        def other_tables(self, names: Collection[str]) -> None:
+            told.append(names)
+
+    counts = world.run(ingest={"event_format": tables}, observer=Told())
+    assert (counts.applied, counts.ignored) == (0, 41)
+    assert len(told[-1]) == debezium.OTHER_TABLES_MAX
+    assert "public.orders0" in told[-1]
+    (line,) = (each for each in caplog.records if "no record of the feed" in each.message)
+    assert line.fields["tables"].startswith("public.orders0,public.orders1,")
+    assert "SECRET" not in caplog.text + str(line.fields)
 
 
 BASE = (
