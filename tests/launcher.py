@@ -14,10 +14,14 @@ from unittest import mock
 
 from ktsafe.stream import cli  # settles where kernels are kept, before one is imported
 from ktsafe.stream.config import settings
+from ktsafe.stream.service import assembly
 
 Overrides = Mapping[str, Mapping[str, Any]]
 
-MADE: Final = {"sequence": (settings, "SequenceOptions")}
+MADE: Final = {
+    "ingest": (assembly, "IngestSettings"),
+    "sequence": (settings, "SequenceOptions"),
+}
 """By name: where the program makes settings from constants and the configuration."""
 
 

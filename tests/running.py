@@ -11,9 +11,9 @@ import sys
 import time
 import tomllib
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe.stream.config import settings as config
@@ -31,6 +31,9 @@ UNATTACKED = """\
 budget = 0
 """
 """Attacks take most of what a small release costs, and few tests ask for their figures."""
+
+SMALL_BATCHES: Final = {"ingest": {"batch_records_max": 500}}
+"""A small feed has several checkpoints."""
 
 CONFIG = (
     """\
@@ -59,7 +62,6 @@ effort = "fast"
 idle_s = 3600
 
 [ingest]
-checkpoint_records_max = {checkpoint_records_max}
 lateness_max_s = {lateness_max_s}
 
 [metrics]
@@ -78,8 +80,12 @@ class Site:
     """A folder with one service's configuration and everything it keeps."""
 
     folder: Path
-    overrides: Overrides = dataclasses.field(default_factory=dict)
+    overrides: Overrides = dataclasses.field(default_factory=lambda: SMALL_BATCHES)
     """What its processes have in place of constants of the program: see `tests.launcher`."""
+
+    def overriding(self, **values: Mapping[str, Any]) -> Site:
+        """Return it with further overrides."""
+        return dataclasses.replace(self, overrides={**self.overrides, **values})
 
     @property
     def config(self) -> Path:
@@ -169,7 +175,7 @@ def site(
     sink: str,
     every: str,
     kafka: str = "",
-    checkpoint_records_max: int = 500,
+    batch_records_max: int = 500,
     lateness_max_s: int = 3_153_600_000,
 ) -> Site:
     """Write a configuration into a new folder."""
@@ -179,11 +185,10 @@ def site(
         source=source,
         sink=sink,
         every=every,
-        checkpoint_records_max=checkpoint_records_max,
         lateness_max_s=lateness_max_s,
     )
     (folder / "ktsafe.toml").write_text(text + kafka, encoding="utf-8")
-    return Site(folder)
+    return Site(folder, {"ingest": {"batch_records_max": batch_records_max}})
 
 
 def files_site(
@@ -217,7 +222,9 @@ def sequence_site(
     made = files_site(folder, [events], attributes, every)
     text = made.config.read_text(encoding="utf-8").replace('effort = "fast"\n', "")
     made.config.write_text(text, encoding="utf-8")
-    return dataclasses.replace(made, overrides={"sequence": tomllib.loads(sequence)})
+    return dataclasses.replace(
+        made, overrides={**made.overrides, "sequence": tomllib.loads(sequence)}
+    )
 
 
 def kafka_site(

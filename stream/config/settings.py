@@ -104,10 +104,8 @@ class AttackTable(Section, frozen=True):
 
 
 class IngestTable(Section, frozen=True):
-    """`[ingest]`: bounds of one checkpoint and of what is accepted."""
+    """`[ingest]`: bounds of what is accepted."""
 
-    checkpoint_records_max: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 10_000
-    checkpoint_interval_s: Seconds = 1.0
     record_bytes_max: Annotated[int, msgspec.Meta(ge=1_024, le=16_777_216)] = 1_048_576
     lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
 

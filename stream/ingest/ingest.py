@@ -99,8 +99,8 @@ class IngestSettings:
         How events are wrapped in records.
     """
 
-    batch_records_max: int = 10_000
-    checkpoint_interval_s: float = 1.0
+    batch_records_max: int = 10_000  # 10 MiB at most, and a write to the disk costs each little.
+    checkpoint_interval_s: float = 1.0  # So long a slow feed waits before it is durable.
     poll_timeout_s: float = 0.2
     record_bytes_max: int = 1_048_576
     lateness_max_s: int = 604_800

@@ -56,9 +56,7 @@ REMEDIES: Final = {
         "mind the retention of the feed: events that expire unread are lost and the service then "
         "refuses (6)",
     ),
-    "KtsafeLagGrowing": Remedy(
-        "duration of checkpoints", "raise `[ingest] checkpoint_records_max`; a faster disk"
-    ),
+    "KtsafeLagGrowing": Remedy("duration of checkpoints", "a faster disk before more cores"),
     "KtsafeNothingApplied": Remedy(
         "`ktsafe_events_total` by outcome, `ktsafe status --dead-letters`",
         "ignored: `[source.debezium]` names no table that came; dead letters: `event_format`, or "

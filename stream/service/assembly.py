@@ -103,8 +103,6 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
     return ServiceSettings(
         schema=settings.schema,
         ingest=IngestSettings(
-            batch_records_max=config.ingest.checkpoint_records_max,
-            checkpoint_interval_s=config.ingest.checkpoint_interval_s,
             record_bytes_max=config.ingest.record_bytes_max,
             lateness_max_s=config.ingest.lateness_max_s,
             event_format=wrapping(config.source),

@@ -23,9 +23,8 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "records taken in, not yet durable",
             (
-                f"{_SETTINGS.batch_records_max:,} records (`[ingest] checkpoint_records_max`), "
-                f"{_SETTINGS.checkpoint_interval_s:g} s old; of each only id, ends and listed "
-                "attributes, at most 1 KiB each"
+                f"{_SETTINGS.batch_records_max:,} records, {_SETTINGS.checkpoint_interval_s:g} s "
+                "old; of each only id, ends and listed attributes, at most 1 KiB each"
             ),
             "checkpoint; nothing is polled before it is durable",
         ),

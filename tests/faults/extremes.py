@@ -124,7 +124,7 @@ def hub(folder: Path, ties: int) -> Seen:
         source='kind = "files"\npaths = ["../feed.jsonl"]',
         sink='kind = "files"\nfolder = "releases"',
         every="1d",
-        checkpoint_records_max=10_000,
+        batch_records_max=10_000,
     )
     started = time.monotonic()
 

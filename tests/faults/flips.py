@@ -32,7 +32,7 @@ from ktsafe.connectors.files import FileReleaseSink
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.release.snapshotter import Snapshotter
-from tests import feeds, running, services
+from tests import feeds, launcher, running, services
 from tests.faults.trials import commit, put_section
 
 PEOPLE, PARTITIONS, DAYS_A_SLOT = 40, 2, 10
@@ -244,7 +244,8 @@ def _run(site: running.Site) -> None:
 def _ktsafe(*words: str) -> tuple[int, str]:
     """Run a command in this process; return its exit code, and what it printed."""
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    said = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
+    with said[0], said[1], launcher.overridden(running.SMALL_BATCHES):
         code = run_command([*words])
     return code, printed.getvalue()[-2000:]
 

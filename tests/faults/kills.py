@@ -145,7 +145,7 @@ def copied(site: running.Site, folder: Path, *changes: tuple[str, str]) -> runni
     for before, after in changes:
         text = text.replace(before, after)
     (folder / "ktsafe.toml").write_text(text)
-    return running.Site(folder)
+    return dataclasses.replace(site, folder=folder)
 
 
 def release_topic(site: running.Site) -> str:
@@ -188,7 +188,7 @@ def one_feed(make: Make, folder: Path, seed: int, kills_max: int, tally: Tally) 
 
 def lived(site: running.Site, for_s: float | None) -> float | None:
     """Start a service; return the seconds it took to its end, or None if it was killed before."""
-    given = site.config, site.folder / "log.txt", "--drain"
+    given = site.overrides, site.config, site.folder / "log.txt", "--drain"
     process = forks.Process(target=warm_service.serve, args=given, daemon=True)
     started = time.monotonic()
     process.start()

@@ -316,7 +316,7 @@ def site_of(folder: Path, server: str, topic: str, plan: Plan) -> running.Site:
         sink=f'kind = "kafka"\ntopic = "{releases}"\ntransactional_id = "{releases}"',
         every=f"{plan.every_s}s",
         kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
-        checkpoint_records_max=BATCH,
+        batch_records_max=BATCH,
         lateness_max_s=LATENESS_S,
     )
 

@@ -30,7 +30,7 @@ from ktsafe.connectors.kafka_topics import (
 )
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests import feeds, running, services
+from tests import feeds, launcher, running, services
 from tests.faults import on_broker
 from tests.faults.kills import ATTRIBUTES, PARTITIONS, copied, release_topic
 from tests.faults.trials import commit
@@ -102,7 +102,8 @@ def _ktsafe(site: running.Site, *words: str, code: int = Exit.OK) -> str:
     """Run a command in this process; return what it printed."""
     at = 2 if words[0] == "state" else 1
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    said = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
+    with said[0], said[1], launcher.overridden(site.overrides):
         found = run_command([*words[:at], str(site.config), *words[at:]])
     assert found == code, f"{words}: {found}\n{printed.getvalue()[-2000:]}"
     return printed.getvalue()

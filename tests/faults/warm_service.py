@@ -16,15 +16,17 @@ from ktsafe.stream import cli  # settles where kernels are kept, before one is i
 from ktsafe.stream.commands import run as _run_command  # noqa: F401 -- to have it loaded
 from ktsafe.stream.process import toy_runs
 from ktsafe.stream.service import assembly as _assembly  # noqa: F401
+from tests import launcher
 
 toy_runs.search()
 assert threading.active_count() == 1, "a fork would lack a thread"
 
 
-def serve(config: Path, log: Path, *arguments: str) -> None:
+def serve(overrides: launcher.Overrides, config: Path, log: Path, *arguments: str) -> None:
     """Be `ktsafe run CONFIG ...`, in the forked process; does not return."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
     sys.argv[1:] = ["run", str(config), *arguments]
-    cli.main()
+    with launcher.overridden(overrides):
+        cli.main()

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ktsafe.connectors.kafka_topics import release_sink
 from tests.faults import warm_service
+from tests.launcher import Overrides
 
 WAIT_S = 8.0
 """In place of the minute after which a broker aborts a transaction, and for which we doubt."""
@@ -36,7 +37,7 @@ def sign_of_sending(config: Path) -> Path:
     return config.with_suffix(".sending")
 
 
-def serve(config: Path, log: Path, defect: str, *arguments: str) -> None:
+def serve(overrides: Overrides, config: Path, log: Path, defect: str, *arguments: str) -> None:
     """Be `ktsafe run CONFIG ...`, in the forked process; does not return."""
     release_sink.TRANSACTION_TIMEOUT_S = release_sink.DOUBT_S = WAIT_S  # type: ignore[misc]
     sink, sign = release_sink.KafkaReleaseSink, sign_of_sending(config)
@@ -57,4 +58,4 @@ def serve(config: Path, log: Path, defect: str, *arguments: str) -> None:
     sink._send_all = linger  # type: ignore[method-assign]
     if defect:
         sink.__init__ = spoil  # type: ignore[method-assign]
-    warm_service.serve(config, log, *arguments)
+    warm_service.serve(overrides, config, log, *arguments)

@@ -48,7 +48,8 @@ class Service:
     def start(self, *arguments: str) -> None:
         """Start it; it logs into the folder of its site."""
         self._sign.unlink(missing_ok=True)
-        given = self._config, self._config.with_suffix(".log"), self._defect, *arguments
+        log = self._config.with_suffix(".log")
+        given = self.site.overrides, self._config, log, self._defect, *arguments
         self.process = forks.Process(target=hurried.serve, args=given, daemon=True)
         self.process.start()
         self.is_paused, self.is_known = False, True

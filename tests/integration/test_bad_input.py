@@ -56,7 +56,7 @@ def site_of(folder, server):
         sink='kind = "kafka"\ntopic = "bad-releases"',
         every="10s",
         kafka=REST.format(server=server),
-        checkpoint_records_max=7,
+        batch_records_max=7,
         lateness_max_s=604_800,
     )
     letters = 'kind = "files"\npath = "dead-letters.jsonl"'
