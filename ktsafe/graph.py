@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MISSING = "-"
 """The value of an attribute that nobody gave: an ordinary category of its own."""
 
+NONE = "none"
+"""The sensitive attribute of a schema that has none: nobody has a value of it."""
+
 Border = float | str
 """Where a bucket begins: a number, or a date as text."""
 
@@ -64,6 +67,9 @@ class Schema:
     harmless_values:
         Values of the sensitive attribute that are not sensitive on purpose, though they are spelt
         almost like one that is, see `AttributedGraph.check_spelling`.
+    nominal:
+        Attributes whose values are codes, such as those of countries: they are taken as they are
+        written, and never told as ranges.
 
     Raises
     ------
@@ -84,11 +90,12 @@ class Schema:
     expect_absent: frozenset[str] = frozenset()
     groups: Mapping[str, Groups] = dataclasses.field(default_factory=dict)
     harmless_values: frozenset[str] = frozenset()
+    nominal: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         names = check_texts("quasi_identifiers", self.quasi_identifiers)
         object.__setattr__(self, "quasi_identifiers", names)
-        for name in ("sensitive_values", "expect_absent", "harmless_values"):
+        for name in ("sensitive_values", "expect_absent", "harmless_values", "nominal"):
             texts = frozenset(check_texts(name, getattr(self, name)))
             object.__setattr__(self, name, texts)
         if not isinstance(self.sensitive, str):
@@ -112,12 +119,21 @@ class Schema:
             if any(isinstance(edge, str) and not _DATE.fullmatch(edge) for edge in edges):
                 msg = f"A bucket edge of {name!r} is no date."
                 raise InvalidGraph(msg, hint="Write dates such as 2020-01-31.")
+        if both := sorted(self.nominal & self.buckets.keys()):
+            msg = f"{both[0]!r} has buckets, and is declared nominal: codes have no order."
+            raise InvalidGraph(msg)
         object.__setattr__(self, "groups", _checked_groups(self.groups, self.quasi_identifiers))
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """All attribute names: the quasi-identifiers, then the sensitive one."""
         return (*self.quasi_identifiers, self.sensitive)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a table of people must have: all attributes, `NONE` apart."""
+        is_none = self.sensitive == NONE and not self.sensitive_values
+        return self.quasi_identifiers if is_none else self.attributes
 
     def expecting_nothing(self) -> Self:
         """Return this schema for graphs in which nothing that it names need occur, however spelt.

@@ -118,7 +118,7 @@ def test_connectors_know_of_the_mechanism_how_errors_speak() -> None:
         if line.strip().startswith(("import ktsafe", "from ktsafe"))
         and not line.strip().startswith("from ktsafe.connectors")
     }
-    told = ("OperationFailed", "ID_AGAIN, NO_ID, BadLines, told_lines")
+    told = ("OperationFailed", "BadLines, told_lines")
     assert lines == {f"from ktsafe.errors import {names}" for names in told}
 
 

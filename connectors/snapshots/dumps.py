@@ -10,11 +10,9 @@ Hidden folders are ignored: write a dump under a name that begins with a dot, th
 from __future__ import annotations
 
 import datetime
-import decimal
 import itertools
 import re
 import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +23,11 @@ from numpy.typing import NDArray
 
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.regular_files import digest_regular
-from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, told_lines
+from ktsafe.errors import BadLines, told_lines
 
 _VERTICES: Final = "vertices"
 _EDGES: Final = "edges"
-SUFFIXES: Final = (".csv", ".csv.gz", ".parquet")
-ENDS: Final = ["source", "target"]
+SUFFIXES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
 """So that names sort as their dates do."""
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
@@ -40,23 +37,40 @@ CHANGED_MIN: Final = 10
 """People who may change at once however few there are; k by default, below which none is shown."""
 
 
-class TableReader(Protocol):
-    """Reads tables of texts, whatever the kind of file.
+class PeopleReader(Protocol):
+    """A table of people, read once."""
 
-    Both methods raise `Misconfigured` if the file is not a whole table of its kind.
+    @property
+    def names(self) -> Sequence[str]:
+        """Its attributes, in the order of values."""
+
+    @property
+    def position(self) -> dict[str, int]:
+        """The place of each person among the rows that were read."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows that were read have an id."""
+
+    def rows(self, bad: BadLines) -> Iterator[tuple[int, str, Sequence[str | None]]]:
+        """Yield line, id and values of each person; None: missing.
+
+        Rows that are none, or of an id that was there before, are put into `bad`, and the others go
+        on. Where rows are not in lines they are counted from 1.
+        """
+
+
+class TableReader(Protocol):
+    """Reads tables of people and of ties, whatever the kind of file.
+
+    Everything raises `Misconfigured` if the file is not a whole table of its kind.
     """
 
-    def header(self, path: Path) -> list[str]:
-        """Return the names of the columns."""
+    def people(self, path: Path, attributes: Sequence[str] | None) -> PeopleReader:
+        """Return a table of people with these attributes, by default all that it has."""
 
-    def rows(
-        self, path: Path, names: Sequence[str], bad: BadLines
-    ) -> Iterator[tuple[int, Sequence[str | None]]]:
-        """Yield the line of each row, and its values of the named columns; None or "": missing.
-
-        Lines that are no rows of the table are put into `bad`, and the others go on. Where rows
-        are not in lines they are counted from 1.
-        """
+    def ties(self, path: Path, bad: BadLines) -> Iterator[tuple[int, str, str]]:
+        """Yield the line of each tie, and both ends; `bad` as of people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,24 +175,6 @@ def remove(folder: Path) -> None:
     shutil.rmtree(hidden)
 
 
-def cell_text(value: object) -> str | None:
-    """Return a cell as CSV has it; NaN is missing, a float without fraction a whole number."""
-    match value:
-        case None:
-            return None
-        case bool():
-            return "true" if value else "false"
-        case float():
-            if value != value:  # noqa: PLR0124 -- NaN
-                return None
-            return str(int(value)) if value.is_integer() else repr(value)
-        case datetime.date():
-            return value.isoformat()
-        case str() | int() | decimal.Decimal() | uuid.UUID():
-            return str(value)
-    return repr(value)
-
-
 def _time_ms(name: str) -> int:
     """Return the moment that a folder is named after: a date, or a moment in UTC."""
     try:
@@ -222,30 +218,19 @@ def read_dump(place: DumpPlace, tables: TableReader, attributes: Sequence[str] |
         repeated.
     """
     digest = place.digest()
-    header = tables.header(place.vertices)
-    columns = [name for name in header if name != "id"] if attributes is None else attributes
-    if missing := [name for name in ("id", *columns) if name not in header]:
-        named = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-        raise _refused(place, f"{place.vertices.name} has no {named}")
-    position: dict[str, int] = {}
-    values: list[tuple[str | None, ...]] = []
     bad: BadLines = {}
-    for line, (name, *texts) in tables.rows(place.vertices, ["id", *columns], bad):
-        if not name or name in position:
-            bad.setdefault(ID_AGAIN if name else NO_ID, []).append(line)
-            continue
-        position[name] = len(position)
-        values.append(tuple(text or None for text in texts))
-    is_whole = bad.keys() <= {ID_AGAIN, NO_ID}
+    people = tables.people(place.vertices, attributes)
+    values = [tuple(texts) for _, _, texts in people.rows(bad)]
     bad_ends: BadLines = {}
-    edges, loops = _edges(place, tables, position if is_whole else None, bad_ends)
+    edges, loops = _edges(place, tables, people.position if people.is_whole else None, bad_ends)
     if faults := _told(place.vertices, bad) + _told(place.edges, bad_ends):
         raise _refused(place, "; ".join(faults))
     if place.digest() != digest:
         raise _refused(place, "it was changed while it was read")
     once = np.unique(edges)
     repeated = len(edges) - len(once)
-    return Dump(place, digest, tuple(columns), position, values, once, repeated, loops)
+    columns = tuple(people.names)
+    return Dump(place, digest, columns, people.position, values, once, repeated, loops)
 
 
 def _edges(
@@ -257,10 +242,10 @@ def _edges(
     """
     keys: list[int] = []
     loops = 0
-    for line, (source, target) in tables.rows(place.edges, ENDS, bad):
+    for line, source, target in tables.ties(place.edges, bad):
         if position is None:
             continue
-        u, v = position.get(source or ""), position.get(target or "")
+        u, v = position.get(source), position.get(target)
         if u is None or v is None:
             bad.setdefault("names a vertex that is not in the dump", []).append(line)
         elif u == v:

@@ -60,7 +60,13 @@ def attributes_table(lattice: Lattice, tried: Tried, declared: Mapping[str, Any]
     declared:
         What else the table says: sensitive attributes and so on.
     """
-    return schema_toml(lattice.schema(tried.setting.levels), declared)
+    schema = lattice.schema(tried.setting.levels)
+    left_out = {*lattice.graph.schema.quasi_identifiers} - {*schema.quasi_identifiers}
+    kept = {
+        key: [name for name in value if name not in left_out] if key == "nominal" else value
+        for key, value in declared.items()
+    }
+    return schema_toml(schema, kept)
 
 
 def schema_toml(schema: Schema, declared: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Ways to tell one attribute, from its values as they are to two groups of them.
 
-    spelling   values that differ in case and spaces only are one                 (certain)
+    spelling   values that differ in case and spaces only are one; of codes none  (certain)
     ranges     of numbers and dates: up to 16 of about equally many people, at round borders
     merging    values, or ranges next to each other, become fewer by Ward's rule  (value_merging)
     declared   levels that the owner gives take the place of ranges and merging
@@ -123,13 +123,14 @@ class _Maker:
             i for i, n in enumerate(self.sizes.tolist()) if n and self.texts[i] != MISSING
         ]
         self._is_grouped = self.name in graph.schema.groups
+        self._is_nominal = self.name in graph.schema.nominal
 
     @cached_property
     def borders(self) -> tuple[Border, ...]:
         """Where ranges may begin; none if the attribute is neither of numbers nor of dates."""
         declared = self.graph.schema.buckets.get(self.name, ())
-        if self._is_grouped or declared:
-            return () if self._is_grouped else declared
+        if self._is_grouped or self._is_nominal or declared:
+            return declared if not self._is_grouped else ()
         known = [self.texts[i] for i in self.known]
         counts = self.sizes[self.known]
         if all(map(_is_number, known)):
@@ -147,13 +148,13 @@ class _Maker:
         """Return the values as they are, but for those that differ in case and spaces only."""
         alike: dict[str, list[int]] = defaultdict(list)
         for i, text in enumerate(self.texts):
-            alike[" ".join(text.casefold().split())].append(i)
+            alike[text if self._is_nominal else " ".join(text.casefold().split())].append(i)
         of_code = np.empty(len(self.texts), dtype=np.int64)
         texts, groups = [], {}
         for number, members in enumerate(alike.values()):
             of_code[members] = number
             usual = self.texts[max(members, key=lambda i: (self.sizes[i], -i))]
-            texts.append(" ".join(usual.split()))
+            texts.append(usual if self._is_nominal else " ".join(usual.split()))
             values = [self.texts[i] for i in members]
             if values != texts[-1:]:
                 groups[texts[-1]] = values
@@ -171,7 +172,8 @@ class _Maker:
             n = ITEMS_MAX + 1
             yield self._named(of_code, n, spelt)
         texts = [spelt.texts[spelt.of_code[i]] for i in np.unique(of_code, return_index=True)[1]]
-        items = self._items(of_code, n, texts, _in_order(texts))
+        order = [] if self._is_nominal else _in_order(texts)
+        items = self._items(of_code, n, texts, order)
         for of_item in merged(items, [count + len(items.apart) for count in _counts(n)]):
             yield self._named(of_item[of_code], int(of_item.max()) + 1, spelt)
 
@@ -242,7 +244,7 @@ class _Maker:
         missing = [i for i, text in enumerate(texts) if text == MISSING]
         many = [i for i in missing if sizes[i] >= MISSING_MANY * sizes.sum()]
         # Where few gave no value, a group of its own would tell little and cost much.
-        first = list(_abbreviated(texts))
+        first = [] if self._is_nominal else list(_abbreviated(texts))
         first += [(i, int(np.argmax(sizes))) for i in missing if not len(chain) and i not in many]
         return Items(
             sizes,

@@ -69,9 +69,15 @@ def id_text(value: object) -> str | None:
     return value if _is_spelt(value) else _text(value, is_id=True)
 
 
-def verbatim(text: str) -> str | None:
-    """Return the text of a code that is no number, such as `1.0`: blanks at its ends are cut."""
-    return text.strip() or None
+def code_text(value: object) -> str | None:
+    """Return the text of a code, which is no number: a text as it is written, but for blanks.
+
+    Examples
+    --------
+    >>> code_text(" 1.0"), code_text(1.0), code_text("True")
+    ('1.0', '1', 'True')
+    """
+    return value.strip() or None if isinstance(value, str) else value_text(value)
 
 
 def is_number(text: str) -> bool:

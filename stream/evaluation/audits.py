@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph, Schema
 from ktsafe.attacks import Case
 from ktsafe.errors import InvalidGraph
+from ktsafe.inputs.tables.people_and_ties import People
 from ktsafe.sequence_audit import AuditedRelease, CodedTexts, Declared, Promise, TrueGraph
 from ktsafe.stream.evaluation.true_feed import TrueFeed
-from ktsafe.stream.files.graphs import csv_rows, read_graph
+from ktsafe.stream.files.graphs import read_graph
 from ktsafe.stream.files.private_audits import place_of
 from ktsafe.stream.files.releases_read import Manifest, Release, ReleaseUnreadable
 from ktsafe.stream.ingest import events
@@ -250,8 +251,8 @@ def _feed_at(path: Path) -> TrueFeed | None:
 
 def _people(path: Path) -> frozenset[str]:
     """Return the ids in a graph's vertex file; nobody if it is none, which `Truth.of` reports."""
-    with suppress(InvalidGraph), csv_rows(path, ["id"]) as rows:
-        return frozenset(vertex for _, (vertex,) in rows)
+    with suppress(InvalidGraph):
+        return frozenset(vertex for _, vertex, _ in People(path, []).rows({}))
     return frozenset()
 
 

@@ -17,9 +17,10 @@ from typing import Final
 import numpy as np
 
 from ktsafe import Schema
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
+from ktsafe.inputs.tables.people_and_ties import People, Ties
+from ktsafe.inputs.tables.table_files import table_at
 from ktsafe.sequence_audit import Declared, TrueGraph
-from ktsafe.stream.files.graphs import csv_rows
 from ktsafe.stream.ingest import events
 
 Stamp = tuple[int, int]
@@ -91,14 +92,15 @@ class TrueFeed:
 
     def _begin(self, vertices: Path, edges: Path, schema: Schema) -> None:
         """Take in the graph that was imported, as events before all others."""
-        names = schema.attributes
-        with csv_rows(vertices, ["id", *names]) as rows:
-            for _, (vertex, *texts) in rows:
-                values: dict[str, events.AttributeValue] = dict(zip(names, texts, strict=True))
-                self._apply(IMPORTED, events.VertexUpsertEvent(vertex, values))
-        with csv_rows(edges, ["source", "target"]) as rows:
-            for _, (source, target) in rows:
-                self._apply(IMPORTED, events.EdgeAddEvent(source, target))
+        bad: BadLines = {}
+        for _, vertex, texts in People(vertices, schema.columns, nominal=schema.nominal).rows(bad):
+            values: dict[str, events.AttributeValue] = dict(zip(schema.columns, texts, strict=True))
+            self._apply(IMPORTED, events.VertexUpsertEvent(vertex, values))
+        bad_ends: BadLines = {}
+        for _, source, target in Ties(table_at(edges)).rows(bad_ends):
+            self._apply(IMPORTED, events.EdgeAddEvent(source, target))
+        told = [*told_lines(vertices, bad), *told_lines(edges, bad_ends)]
+        raise_together([InvalidGraph(f"{each}.") for each in told])
 
     def left_after(self, time_us: int) -> frozenset[str]:
         """Return the people that left after a time, as far as the feed has been read."""

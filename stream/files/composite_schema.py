@@ -17,7 +17,7 @@ from typing import Any, Final
 from ktsafe import AttributedGraph, Schema
 from ktsafe.attributes.composite import check_part, composite_sensitive
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import Border
+from ktsafe.graph import NONE, Border
 
 JOINT: Final = "+"
 """Between the names of the parts, in the name of the composite attribute."""
@@ -82,7 +82,8 @@ def composed(
         absent, harmless = schema.expect_absent, schema.harmless_values
         check_part(part, sensitive, columns, absent=absent, harmless=harmless)
     made, values = composite_sensitive(schema.quasi_identifiers, parts, columns, schema.sensitive)
-    told = {name: getattr(schema, name) for name in ("buckets", "expect_absent", "groups")}
+    names = ("buckets", "expect_absent", "groups", "nominal")
+    told = {name: getattr(schema, name) for name in names}
     return dataclasses.replace(made, **told), values
 
 
@@ -102,11 +103,15 @@ def declaring_what_is_shown(graph: AttributedGraph) -> AttributedGraph:
 def declared_beside(schema: Schema) -> dict[str, Any]:
     """Return what an `[attributes]` table says of sensitive attributes and absent values."""
     found: dict[str, Any]
-    if isinstance(schema, CompositeSchema):
+    absent = schema.expect_absent
+    if schema.columns == schema.quasi_identifiers:
+        found, absent = {}, absent - {NONE}
+    elif isinstance(schema, CompositeSchema):
         by_part = {name: sorted(values) for name, values in schema.parts.items()}
         found = {"sensitive": list(schema.parts), "sensitive_values": by_part}
     else:
         values = sorted(schema.sensitive_values)
         found = {"sensitive": schema.sensitive, "sensitive_values": values}
     harmless = {"harmless_values": sorted(schema.harmless_values)} if schema.harmless_values else {}
-    return {**found, "expect_absent": sorted(schema.expect_absent), **harmless}
+    nominal = {"nominal": sorted(schema.nominal)} if schema.nominal else {}
+    return {**found, "expect_absent": sorted(absent), **harmless, **nominal}

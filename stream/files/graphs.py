@@ -1,43 +1,28 @@
-"""Reads a graph from `vertices.csv`, `edges.csv` and a schema file, plain or gzipped."""
+"""Reads a graph from a table of people, a file of ties and a schema file."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import gzip
-import io
 import tomllib
-import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 import msgspec
-import numpy as np
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.errors import (
-    ID_AGAIN,
-    NO_ID,
-    BadLines,
-    InvalidGraph,
-    numbered,
-    raise_together,
-    told_lines,
-)
+from ktsafe.errors import BadLines, InvalidGraph, numbered, raise_together, told_lines
 from ktsafe.generalization.levels import Declared
+from ktsafe.graph import NONE
 from ktsafe.inputs import Network, read_network
-from ktsafe.inputs.spelling import value_text
+from ktsafe.inputs.spelling import code_text, value_text
+from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
+from ktsafe.inputs.tables.people_and_ties import People, missing_notes
+from ktsafe.inputs.tables.table_files import PARQUET
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
-
-_ENCODING: Final = "utf-8-sig"
-"""UTF-8, with or without the mark that spreadsheets put first."""
-
-
-TABLES: Final = (".csv", ".csv.gz")
 
 
 class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,16 +32,19 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     (`ktsafe.stream.files.composite_schema`).
     `expect_absent`: attributes and sensitive values that need not occur.
     `harmless_values`: values that are not sensitive, though spelt almost like one that is.
+    `nominal`: attributes whose values are codes, and no numbers.
+    Without `sensitive` nobody has a sensitive attribute.
     Values are spelt as they are read (`ktsafe.inputs.spelling`): `1.0` is `1`.
     """
 
     quasi_identifiers: list[str]
-    sensitive: str | list[str]
-    sensitive_values: list[str] | dict[str, list[str]]
+    sensitive: str | list[str] | None = None
+    sensitive_values: list[str] | dict[str, list[str]] | None = None
     buckets: dict[str, list[float | str]] = {}
     expect_absent: list[str] = []
     harmless_values: list[str] = []
     groups: dict[str, dict[str, list[str]]] = {}
+    nominal: list[str] = []
 
     def to_schema(self) -> Schema:
         """Return the schema that the table describes.
@@ -66,30 +54,47 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         InvalidGraph
             If names clash, buckets do not ascend, or values do not fit the sensitive attributes.
         """
+        names, nominal = tuple(self.quasi_identifiers), frozenset(self.nominal)
+        parts = [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive or []
+        if extra := sorted(nominal - {*names, *parts}):
+            raise InvalidGraph(f"{extra[0]!r} is declared nominal, and has no other role.")
         buckets = {name: tuple(edges) for name, edges in self.buckets.items()}
+        is_code = not nominal.isdisjoint(parts)
         beside: dict[str, Any] = {
-            "expect_absent": _spelt(self.expect_absent),
-            "harmless_values": _spelt(self.harmless_values),
+            "expect_absent": _spelt(self.expect_absent, is_code=is_code),
+            "harmless_values": _spelt(self.harmless_values, is_code=is_code),
             "groups": {
-                name: {group: _spelt(values) for group, values in groups.items()}
-                for name, groups in self.groups.items()
+                name: {group: _spelt(told, is_code=name in nominal) for group, told in of.items()}
+                for name, of in self.groups.items()
             },
+            "nominal": nominal,
         }
         match self.sensitive, self.sensitive_values:
+            case None, None:
+                beside["expect_absent"].append(NONE)
+                return Schema(names, NONE, frozenset(), buckets, **beside)
+            case None, _:
+                raise InvalidGraph("sensitive_values are declared, but no sensitive attribute.")
+            case _, None:
+                raise InvalidGraph("The key sensitive_values is missing: it may be [].")
             case str() as sensitive, list() as values:
-                names = tuple(self.quasi_identifiers)
-                return Schema(names, sensitive, frozenset(_spelt(values)), buckets, **beside)
-            case list() as parts, dict() as by_part:
-                spelt = {name: _spelt(values) for name, values in by_part.items()}
-                made = composite_schema(self.quasi_identifiers, parts, spelt, buckets)
+                spelt = frozenset(_spelt(values, is_code=is_code))
+                return Schema(names, sensitive, spelt, buckets, **beside)
+            case list(), dict() as by_part:
+                of_part = {
+                    part: _spelt(values, is_code=part in nominal)
+                    for part, values in by_part.items()
+                }
+                made = composite_schema(self.quasi_identifiers, parts, of_part, buckets)
                 return dataclasses.replace(made, **beside)
         msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
         raise InvalidGraph(msg, hint="docs/files.md shows one.")
 
 
-def _spelt(values: Iterable[str]) -> list[str]:
+def _spelt(values: Iterable[str], *, is_code: bool) -> list[str]:
     """Return values as readers spell them; the empty text stays, and is refused elsewhere."""
-    return [value_text(value) or value for value in values]
+    spell = code_text if is_code else value_text
+    return [spell(value) or value for value in values]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,6 +112,8 @@ class GraphFile:
         What the files say and no release shows: columns that have no role, directions of edges.
     people:
         For each attribute with groups how many people have each value that may be in one.
+    notes:
+        What may surprise in how the files were read, a sentence each.
     """
 
     graph: AttributedGraph
@@ -115,6 +122,7 @@ class GraphFile:
     loops: int
     ignored: tuple[str, ...] = ()
     people: Mapping[str, Counter[str]] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def read_schema(path: Path) -> Schema:
@@ -142,54 +150,49 @@ def read_schema(path: Path) -> Schema:
         raise InvalidGraph(f"{path}: {error}.", hint="docs/files.md shows one.") from error
 
 
-NO_ATTRIBUTES: Final = Schema((), "none", frozenset(), expect_absent=frozenset({"none"}))
+NO_ATTRIBUTES: Final = Schema((), NONE, frozenset(), expect_absent=frozenset({NONE}))
 """The schema of a network whose people are told by nothing but their ties."""
 
 
-def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
+def read_graph(
+    vertices: Path | None, edges: Path, schema: Schema, columns: Chosen = NOTHING_CHOSEN
+) -> GraphFile:
     """Return the graph in a file of vertices and one of edges.
 
-    `vertices` has a column `id` and one per attribute of the schema (others are ignored). Where
-    it is None the vertices are those that the file of edges names, with the attributes it has.
-    `edges` is any file that `ktsafe.inputs.read_network` reads, such as a CSV file with the
-    columns `source` and `target`.
+    Parameters
+    ----------
+    vertices:
+        A table with ids and a column per attribute of the schema (others are ignored); None: the
+        vertices are those that the file of edges names, with the attributes it has.
+    edges:
+        Any file that `ktsafe.inputs.read_network` reads.
+    columns:
+        Which columns hold ids and ends of ties, where their names do not say so.
 
     Raises
     ------
     InvalidGraph
         If a file cannot be read, lacks a column, repeats an id or names an unknown one, or the
-        schema names what nobody has. All faults of CSV files are told at once (`SeveralFaults`):
+        schema names what nobody has. All faults of tables are told at once (`SeveralFaults`):
         lines are named, their content is not repeated.
     """
     if vertices is None:
-        found = read_network(edges)
-        return _graph_file(schema, found.columns, found)
-    return _of_two_files(vertices, edges, schema)
-
-
-def _of_two_files(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
-    """Return the graph, or refuse both files for all that is wrong with them."""
-    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
-    is_table = edges.name.endswith(TABLES)
+        network = read_network(edges, columns=columns)
+        return _graph_file(schema, network.columns, network)
     faults: list[InvalidGraph] = []
-    people = _People(vertices, {name: [] for name in names})
+    people = _ListedPeople(vertices, schema)
     with gathered(vertices, faults) as bad:
-        people.read(bad)
+        people.read(columns, bad)
     with gathered(edges, faults) as bad:
-        if is_table:
-            network = _read_edges(edges, people, bad)
-        else:
-            network = _in_place(read_network(edges), people, edges)
+        listed = people.listed
+        network = read_network(edges, columns=columns, people=listed, bad=bad)
     if faults:
-        raise_together([*faults, *people.faults(schema)])
-    ignored = _unused(vertices, {"id", *people.columns})
-    if is_table:
-        ignored |= _unused(edges, {"source", "target"})
-    network = dataclasses.replace(network, ids=list(people.position))
+        raise_together([*faults, *people.faults()])
+    assert listed is not None
     try:
-        return _graph_file(schema, people.columns, network, ignored)
+        return _graph_file(schema, people.columns, network, listed.ignored)
     except InvalidGraph:
-        raise_together(people.faults(schema))
+        raise_together(people.faults())
         raise
 
 
@@ -201,83 +204,56 @@ def gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
         yield bad
     except InvalidGraph as error:
         faults.append(error)
-    faults += [InvalidGraph(f"{told}.") for told in told_lines(path, bad)]
+    word = "row" if path.suffix == PARQUET else "line"
+    faults += [InvalidGraph(f"{told}.") for told in told_lines(path, bad, word)]
 
 
-def _read_edges(edges: Path, people: _People, bad: BadLines) -> Network:
-    """Return the edges of a file, each once and without loops."""
-    ends: list[tuple[int, int]] = []
-    unknown = f"names a vertex that {people.path} does not list"
-    with csv_rows(edges, ["source", "target"], bad) as rows:
-        for line, (source, target) in rows:
-            try:
-                u, v = people.position[source], people.position[target]
-            except KeyError:
-                if people.is_whole:
-                    bad.setdefault(unknown, []).append(line)
-                continue
-            ends.append((u, v) if u < v else (v, u))
-    pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    joining = pairs[pairs[:, 0] != pairs[:, 1]]
-    once = np.unique(joining, axis=0)
-    repeated, loops = len(joining) - len(once), len(pairs) - len(joining)
-    return Network("CSV", [], {}, once, repeated=repeated, loops=loops)
-
-
-@dataclasses.dataclass
-class _People:
-    """The rows of a file of vertices.
+class _ListedPeople:
+    """The people of a table, with the attributes of a schema.
 
     Attributes
     ----------
-    path, columns:
-        The file, and the values of each column that is wanted.
-    position, lines:
-        Where each id stands among the rows, and the line of each row.
-    is_whole:
-        Whether the ids of all rows are known.
+    listed:
+        The table; None if it cannot be read.
+    columns, lines:
+        The values of each attribute, and where each person stands.
     """
 
-    path: Path
-    columns: dict[str, list[object]]
-    position: dict[str, int] = dataclasses.field(default_factory=dict)
-    lines: list[int] = dataclasses.field(default_factory=list)
-    is_whole: bool = False
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self._path = path
+        self._schema = schema
+        self.listed: People | None = None
+        self.columns: dict[str, list[Any]] = {}
+        self.lines: list[int] = []
 
-    def read(self, bad: BadLines) -> None:
-        """Read the file."""
-        with csv_rows(self.path, ["id", *self.columns], bad) as rows:
-            for line, (vertex, *values) in rows:
-                if not vertex or vertex in self.position:
-                    bad.setdefault(ID_AGAIN if vertex else NO_ID, []).append(line)
-                    continue
-                self.position[vertex] = len(self.position)
-                self.lines.append(line)
-                for column, value in zip(self.columns.values(), values, strict=True):
-                    column.append(value)
-        self.is_whole = bad.keys() <= {ID_AGAIN, NO_ID}
+    def read(self, columns: Chosen, bad: BadLines) -> None:
+        """Read the table."""
+        schema = self._schema
+        listed = People(self._path, schema.columns, chosen=columns, nominal=schema.nominal)
+        self.listed = listed
+        self.columns = {name: [] for name in listed.names}
+        for line, _, values in listed.rows(bad):
+            self.lines.append(line)
+            for column, value in zip(self.columns.values(), values, strict=True):
+                column.append(value)
 
-    def faults(self, schema: Schema) -> list[InvalidGraph]:
+    def faults(self) -> list[InvalidGraph]:
         """Return what is wrong with values, and what the schema names and nobody has."""
         from ktsafe.protection import input_faults  # noqa: PLC0415 -- loads kernels
 
-        def told(error: InvalidGraph, rows: list[int]) -> InvalidGraph:
-            where = numbered("line", [self.lines[row] for row in rows])
-            return InvalidGraph(f"{self.path}, {where}: {error.message}", hint=error.hint)
+        if self.listed is None:
+            return []
+        word = self.listed.table.row_word
 
+        def told(error: InvalidGraph, rows: list[int]) -> InvalidGraph:
+            where = numbered(word, [self.lines[row] for row in rows])
+            return InvalidGraph(f"{self._path}, {where}: {error.message}", hint=error.hint)
+
+        schema = self._schema
         found = input_faults.value_faults(schema, self.columns, told)
-        if self.is_whole and not isinstance(schema, CompositeSchema):
+        if self.listed.is_whole and not isinstance(schema, CompositeSchema):
             found += input_faults.absent_faults(schema, self.columns, as_given=bool(found))
         return found
-
-
-def _in_place(network: Network, people: _People, edges: Path) -> Network:
-    """Return a network with its vertices at the positions of a file that lists more of them."""
-    places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
-    if people.is_whole and (places < 0).any():
-        msg = f"{edges} names {int((places < 0).sum())} vertices that {people.path} does not list."
-        raise InvalidGraph(msg)
-    return dataclasses.replace(network, edges=np.sort(places[network.edges], axis=1))
 
 
 def _graph_file(
@@ -286,9 +262,10 @@ def _graph_file(
     network: Network,
     ignored: Collection[str] = (),
 ) -> GraphFile:
-    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
+    names = schema.columns
     # Of an attribute that nobody has, all vertices lack the value.
-    given: dict[str, list[Any]] = {name: [None] * len(network.ids) for name in names}
+    every = {*names, *schema.attributes} if not isinstance(schema, CompositeSchema) else {*names}
+    given: dict[str, list[Any]] = {name: [None] * len(network.ids) for name in every}
     given |= columns
     if isinstance(schema, CompositeSchema):
         graph = AttributedGraph.from_columns(*composed(schema, given), network.edges)
@@ -301,7 +278,8 @@ def _graph_file(
     }
     directions = {"directions"} if network.directed else set[str]()
     told = tuple(sorted({*network.ignored, *directions, *ignored, *(columns.keys() - {*names})}))
-    return GraphFile(graph, network.ids, network.repeated, network.loops, told, people)
+    notes = (*network.notes, *missing_notes({name: given[name] for name in names}))
+    return GraphFile(graph, network.ids, network.repeated, network.loops, told, people, notes)
 
 
 def read_levels(path: Path) -> dict[str, list[Declared]]:
@@ -325,107 +303,3 @@ def read_levels(path: Path) -> dict[str, list[Declared]]:
         msg = f"{path}: its [hierarchies] are no lists of levels."
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
     return found
-
-
-@contextmanager
-def csv_rows(
-    path: Path, names: list[str], bad: BadLines | None = None
-) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """Give (line number, values of the named columns) for every row of a CSV file.
-
-    With `bad` rows of another length are put there, and the others go on.
-
-    Raises
-    ------
-    InvalidGraph
-        If the file cannot be read, lacks a column or has a row of another length.
-    """
-    with _csv_reader(path) as reader:
-        header: list[str] = next(reader, [])
-        if missing := [name for name in names if name not in header]:
-            named = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-            raise InvalidGraph(f"{path} has no {named}.", hint=_about_header(header, names))
-        indices = [header.index(name) for name in names]
-        yield _selected(path, reader, indices, len(header), bad)
-
-
-def csv_header(path: Path) -> list[str]:
-    """Return the names of the columns of a CSV file.
-
-    Raises
-    ------
-    InvalidGraph
-        If the file cannot be read.
-    """
-    with _csv_reader(path) as reader:
-        header: list[str] = next(reader, [])
-        return header
-
-
-def _unused(path: Path, used: set[str]) -> set[str]:
-    """Return the columns of a CSV file that are not used; of a pipe, which was read, none."""
-    return {*csv_header(path)} - used if path.is_file() else set()
-
-
-@contextmanager
-def _csv_reader(path: Path) -> Iterator[Any]:
-    """Give the rows of a CSV file, and say what is wrong with it.
-
-    Raises
-    ------
-    InvalidGraph
-    """
-    try:
-        with _open(path) as file:
-            yield csv.reader(file, strict=True)
-    except gzip.BadGzipFile as error:
-        msg = f"{path} is no gzip file."
-        raise InvalidGraph(msg, hint="A name that ends in .gz promises one.") from error
-    except OSError as error:
-        msg = f"{path} cannot be read ({error.strerror or type(error).__name__})."
-        raise InvalidGraph(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f"{path} is no UTF-8 text."
-        hint = "Save it as UTF-8, in spreadsheets as 'CSV UTF-8'."
-        raise InvalidGraph(msg, hint=hint) from error
-    except csv.Error as error:
-        msg = f"{path} is no readable CSV file ({error})."
-        hint = "A quotation mark that is opened and not closed does that."
-        raise InvalidGraph(msg, hint=hint) from error
-    except (EOFError, zlib.error) as error:
-        msg = f"{path} is no whole gzip file."
-        raise InvalidGraph(msg, hint="Copy or write it again.") from error
-
-
-def _about_header(header: list[str], names: list[str]) -> str:
-    """Return what helps where a column is missing."""
-    hint = f"Its first line must name {', '.join(names)}."
-    if not header:
-        return f"It is empty. {hint}"
-    for mark, word in ((";", "semicolons"), ("\t", "TABs"), ("|", "bars")):
-        if len(header) == 1 and mark in header[0]:
-            return f"Its columns are separated by {word}; write commas instead. {hint}"
-    if {name.strip().lower() for name in header} >= {name.lower() for name in names}:
-        return f"Names are compared letter by letter, spaces included. {hint}"
-    return hint
-
-
-def _selected(
-    path: Path, reader: Any, indices: list[int], width: int, bad: BadLines | None
-) -> Iterator[tuple[int, list[str]]]:
-    for row in reader:
-        if not row:
-            continue
-        if len(row) != width:
-            what = f"{len(row)} values for {width} columns"
-            if bad is None:
-                raise InvalidGraph(f"{path}, line {reader.line_num}: {what}.")
-            bad.setdefault(what, []).append(reader.line_num)
-            continue
-        yield reader.line_num, [row[i] for i in indices]
-
-
-def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return io.TextIOWrapper(gzip.open(path, "rb"), encoding=_ENCODING, newline="")
-    return path.open(encoding=_ENCODING, newline="")

@@ -1,4 +1,4 @@
-"""Tables of texts as owners have them: CSV, plain or gzipped, and Parquet.
+"""Tables as owners have them, for dumps: text in columns, plain or gzipped, and Parquet.
 
 Implements `ktsafe.connectors.snapshots.dumps.TableReader`. Parquet files are an owner's own here,
 and are read in this process; for those of others see `ktsafe.stream.files.parquet`.
@@ -6,51 +6,73 @@ and are read in this process; for those of others see `ktsafe.stream.files.parqu
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
 
 from ktsafe.connectors.errors import Misconfigured
-from ktsafe.connectors.snapshots.dumps import cell_text
 from ktsafe.errors import BadLines, KtsafeError
-from ktsafe.stream.files.graphs import csv_header, csv_rows
-from ktsafe.stream.files.parquet import pyarrow_modules
-
-_PARQUET: Final = ".parquet"
-_ROWS_AT_ONCE: Final = 10_000
+from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
+from ktsafe.inputs.tables.people_and_ties import People, Ties
+from ktsafe.inputs.tables.table_files import PARQUET, table_at
 
 
 class OwnTables:
-    """Reads CSV and Parquet by the ends of names."""
+    """Reads tables of people and of ties.
 
-    def header(self, path: Path) -> list[str]:
-        """Return the names of the columns."""
-        with _whole(path):
-            if path.suffix != _PARQUET:
-                return csv_header(path)
-            with _parquet(path) as file:
-                return list(file.schema_arrow.names)
+    Parameters
+    ----------
+    chosen:
+        The columns of ids and ends, where their names do not say so.
+    nominal:
+        Attributes whose texts are codes.
+    """
 
-    def rows(
-        self, path: Path, names: Sequence[str], bad: BadLines
-    ) -> Iterator[tuple[int, Sequence[str | None]]]:
-        """Yield the line of each row, in Parquet its number, and its values of these columns."""
+    def __init__(self, chosen: Chosen = NOTHING_CHOSEN, nominal: Collection[str] = ()) -> None:
+        self._chosen = chosen
+        self._nominal = nominal
+
+    def people(self, path: Path, attributes: Sequence[str] | None) -> OwnPeople:
+        """Return the table of people in a file."""
         with _whole(path):
-            if path.suffix != _PARQUET:
-                _check_last_line(path)
-                with csv_rows(path, list(names), bad) as rows:
-                    yield from rows
-                return
-            with _parquet(path) as file:
-                if missing := [name for name in names if name not in file.schema_arrow.names]:
-                    raise Misconfigured("read table", str(path), f"no column {missing[0]!r}.")
-                number = itertools.count(1)
-                for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(names)):
-                    columns = [batch.column(name).to_pylist() for name in names]
-                    for row in zip(*columns, strict=True):
-                        yield next(number), [cell_text(value) for value in row]
+            _check_last_line(path)
+            return OwnPeople(
+                People(path, attributes, chosen=self._chosen, nominal=self._nominal), path
+            )
+
+    def ties(self, path: Path, bad: BadLines) -> Iterator[tuple[int, str, str]]:
+        """Yield the line of each tie, in Parquet its number, and both ends."""
+        with _whole(path):
+            _check_last_line(path)
+            yield from Ties(table_at(path), chosen=self._chosen).rows(bad)
+
+
+class OwnPeople:
+    """A table of people, whose faults are told as those of a dump."""
+
+    def __init__(self, people: People, path: Path) -> None:
+        self._people = people
+        self._path = path
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The attributes, in the order of values."""
+        return self._people.names
+
+    @property
+    def position(self) -> dict[str, int]:
+        """The place of each person that was read."""
+        return self._people.position
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows that were read have an id."""
+        return self._people.is_whole
+
+    def rows(self, bad: BadLines) -> Iterator[tuple[int, str, Sequence[str | None]]]:
+        """Yield line, id and values of each person."""
+        with _whole(self._path):
+            yield from self._people.rows(bad)
 
 
 @contextmanager
@@ -66,8 +88,8 @@ def _whole(path: Path) -> Iterator[None]:
 
 
 def _check_last_line(path: Path) -> None:
-    """Refuse a plain file that ends in the middle of a line; a cut gzip file tells by itself."""
-    if path.suffix == ".gz":
+    """Refuse a plain text that ends in the middle of a line; other files tell by themselves."""
+    if path.suffix in {".gz", PARQUET}:
         return
     with path.open("rb") as file:
         size = file.seek(0, 2)
@@ -78,14 +100,3 @@ def _check_last_line(path: Path) -> None:
                 "again; its last line ends as all others do."
             )
             raise Misconfigured("read dump", path.parent.name, hint)
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[Any]:
-    arrow, parquet = pyarrow_modules()
-    try:
-        with parquet.ParquetFile(path) as file:
-            yield file
-    except (arrow.ArrowException, OSError) as error:
-        hint = f"{path.name} is no whole Parquet file: it is half-written. Write the dump again."
-        raise Misconfigured("read dump", path.parent.name, hint) from error

@@ -22,7 +22,7 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.spelling import id_text, value_text
+from ktsafe.inputs.spelling import code_text, id_text, value_text
 from ktsafe.schema_check import holds_control
 from ktsafe.stream.ingest.repeated_keys import has_repeated_key
 
@@ -257,15 +257,20 @@ def with_checked_ids(event: Event) -> Event:
     return msgspec.structs.replace(event, source=source, target=target)
 
 
-def attribute_text(value: AttributeValue) -> str | None:
+def attribute_text(value: AttributeValue, *, is_code: bool = False) -> str | None:
     """Return an attribute value as the text that is stored.
+
+    Parameters
+    ----------
+    is_code:
+        Whether the attribute is nominal: a text is taken as it is written.
 
     Raises
     ------
     MalformedEvent
         If the text is too long or holds a control character.
     """
-    text = value_text(value)
+    text = code_text(value) if is_code else value_text(value)
     if text is None or (len(text) <= ATTRIBUTE_BYTES_MAX // 4 and text.isprintable()):
         return text
     if len(text) > ATTRIBUTE_BYTES_MAX // 4 and len(text.encode()) > ATTRIBUTE_BYTES_MAX:

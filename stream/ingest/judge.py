@@ -86,7 +86,7 @@ class Judge:
         self._is_plain = event_format == "plain"
         self.other_tables: set[str] = set()
         self._decode = envelopes.decoder(event_format, self.other_tables)
-        self._attributes = frozenset(schema.attributes)
+        self._attributes = frozenset(schema.columns)
         self._bucketed = frozenset(schema.buckets)
         self._schema = schema
         self._wall_us = wall_us
@@ -174,7 +174,7 @@ class Judge:
         for name, value in attributes.items():
             if name not in self._attributes:
                 continue
-            text = events.attribute_text(value)
+            text = events.attribute_text(value, is_code=name in self._schema.nominal)
             if name in self._bucketed:
                 try:
                     self._schema.category(name, text)

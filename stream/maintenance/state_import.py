@@ -24,22 +24,22 @@ from numpy.typing import NDArray
 from ktsafe import MISSING, Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
-from ktsafe.errors import ID_AGAIN, BadLines, InvalidGraph, raise_together
-from ktsafe.inputs.spelling import id_text
+from ktsafe.errors import BadLines, InvalidGraph, raise_together
+from ktsafe.inputs.tables.people_and_ties import People, Ties
+from ktsafe.inputs.tables.table_files import table_at
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.recovery import open_database
 from ktsafe.state.store import Position
 from ktsafe.stream.errors import ConfigError
-from ktsafe.stream.files.graphs import csv_rows, gathered
+from ktsafe.stream.files.graphs import gathered
 from ktsafe.stream.ingest import events
 from ktsafe.stream.process.private_folder import IMPORTING, STORE
 
 IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""
 ROWS_AT_ONCE: Final = 10_000
-UNKNOWN: Final = "names a vertex that the other file does not list"
 MEMO_MAX: Final = 1 << 14
 """Texts per attribute that are looked at once; measures may have many."""
 
@@ -179,13 +179,14 @@ def import_graph(
     _clear(partial, schema)
     with closing(BulkLoad(partial, schema)) as load:
         faults: list[InvalidGraph] = []
-        numbers: dict[str, int] | None = None
+        people: People | None = None
         with gathered(vertices, faults) as bad:
-            numbers = _import_vertices(load, vertices, schema, at_us, progress, bad)
+            people = People(vertices, schema.columns, nominal=schema.nominal)
+            _import_vertices(load, people, schema, at_us, progress, bad)
         with gathered(edges, faults) as bad:
-            ends, lines, loops = _read_edges(edges, numbers, progress, bad)
+            ends, lines, loops = _read_edges(edges, people, progress, bad)
         raise_together(faults)
-        assert numbers is not None
+        assert people is not None
         progress(f"{len(ends):,} ties are sorted", 0.9)
         n_edges = load.add_edges(Registered((IMPORT_TOPIC, 1), at_us), ends, lines)
         positions = {(at.topic, at.partition): Position(n, at_us) for at, n in feed.offsets.items()}
@@ -193,7 +194,7 @@ def import_graph(
     with usable("import state", target):
         partial.rename(target)
         sync_folder(private)
-    return Imported(len(numbers), n_edges, len(ends) - n_edges, loops)
+    return Imported(len(people.position), n_edges, len(ends) - n_edges, loops)
 
 
 def _clear(partial: Path, schema: Schema) -> None:
@@ -211,80 +212,73 @@ def _clear(partial: Path, schema: Schema) -> None:
 
 
 def _import_vertices(
-    load: BulkLoad, path: Path, schema: Schema, at_us: int, progress: Progress, bad: BadLines
-) -> dict[str, int] | None:
-    """Load every vertex of the file; return the numbers of their ids, None if some are unknown."""
-    numbers: dict[str, int] = {}
-    unread: BadLines = {}
-    stored = [_Stored(schema, name) for name in schema.attributes]
+    load: BulkLoad, people: People, schema: Schema, at_us: int, progress: Progress, bad: BadLines
+) -> None:
+    """Load every vertex of the table."""
+    stored = [_Stored(schema, name) for name in schema.columns]
+    nobodys: list[str | None] = [None] * (len(schema.attributes) - len(stored))
 
-    def people(
-        rows: Iterator[tuple[int, list[str]]],
-    ) -> Iterator[tuple[int, str, list[str | None]]]:
-        for line, (given, *values) in rows:
+    def rows() -> Iterator[tuple[int, str, list[str | None]]]:
+        for line, vertex, values in people.rows(bad):
             try:
-                vertex = events.checked_id(given)
-                if vertex in numbers:
-                    bad.setdefault(ID_AGAIN, []).append(line)
-                    continue
-                number = numbers[vertex] = len(numbers)
+                events.checked_id(vertex)
                 texts = [table[value] for table, value in zip(stored, values, strict=True)]
             except events.MalformedEvent as error:
                 bad.setdefault(f"{error.reason} ({error.detail})", []).append(line)
                 continue
-            if (number + 1) % ROWS_AT_ONCE == 0:
-                progress(f"{number + 1:,} vertices", 0.0)
-            yield line, vertex, texts
+            if len(people.position) % ROWS_AT_ONCE == 0:
+                progress(f"{len(people.position):,} vertices", 0.0)
+            yield line, vertex, texts + nobodys
 
-    with csv_rows(path, ["id", *schema.attributes], unread) as rows:
-        load.add_vertices(Registered((IMPORT_TOPIC, 0), at_us), people(rows))
-    progress(f"{len(numbers):,} vertices", 0.3)
-    bad |= unread
-    return None if unread else numbers
+    load.add_vertices(Registered((IMPORT_TOPIC, 0), at_us), rows())
+    progress(f"{len(people.position):,} vertices", 0.3)
 
 
-class _Stored(dict[str, str | None]):
+class _Stored(dict[str | None, str | None]):
     """What the store keeps for a text of an attribute: as written, None where it is missing."""
 
     def __init__(self, schema: Schema, name: str) -> None:
-        super().__init__(dict.fromkeys(("", MISSING)))
+        super().__init__(dict.fromkeys((None, MISSING)))
         self._schema = schema
         self._name = name
 
-    def __missing__(self, text: str) -> str | None:
+    def __missing__(self, text: str | None) -> str | None:
         try:
             self._schema.category(self._name, text)
         except InvalidGraph:
             detail = f"{self._name} must be a number"
             raise events.MalformedEvent("bad_attribute", detail) from None
-        found = events.attribute_text(text)
+        found = events.attribute_text(text, is_code=True)  # The table has spelt it.
         if len(self) < MEMO_MAX:
             self[text] = found
         return found
 
 
 def _read_edges(
-    path: Path, numbers: Mapping[str, int] | None, progress: Progress, bad: BadLines
+    path: Path, people: People | None, progress: Progress, bad: BadLines
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """Return the ends of every edge of the file, the lines they are on, and how many are loops.
 
-    Without numbers lines are read for what else is wrong with them.
+    Where ids of people are unknown, lines are read for what else is wrong with them.
     """
     blocks = [(np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64))]
-    n_lines = 0
-    with csv_rows(path, ["source", "target"], bad) as rows:
-        while block := list(islice(rows, ROWS_AT_ONCE)):
-            lines = np.array([line for line, _ in block], dtype=np.int64)
-            if numbers is None:
-                continue
-            ids = [id_text(vertex) or "" for _, ends in block for vertex in ends]
-            found = map(numbers.get, ids, repeat(-1))
-            ends = np.fromiter(found, dtype=np.int32, count=len(ids)).reshape(-1, 2)
-            if len(unknown := lines[(ends < 0).any(axis=1)]):
-                bad.setdefault(UNKNOWN, []).extend(unknown.tolist())
-            n_lines += len(block)
-            progress(f"{n_lines:,} ties", 0.3)
-            is_tie = ends[:, 0] != ends[:, 1]
-            blocks.append((ends[is_tie], lines[is_tie]))
+    ties, n_lines = Ties(table_at(path)), 0
+    unknown: list[int] = []
+    rows = ties.rows(bad)
+    while block := list(islice(rows, ROWS_AT_ONCE)):
+        if people is None or not people.is_whole:
+            continue
+        lines = np.array([line for line, *_ in block], dtype=np.int64)
+        ids = [end for _, *ends in block for end in ends]
+        found = map(people.position.get, ids, repeat(-1))
+        ends = np.fromiter(found, dtype=np.int32, count=len(ids)).reshape(-1, 2)
+        unknown += lines[(ends < 0).any(axis=1)].tolist()
+        n_lines += len(block)
+        progress(f"{n_lines:,} ties", 0.3)
+        is_tie = ends[:, 0] != ends[:, 1]
+        blocks.append((ends[is_tie], lines[is_tie]))
+    if unknown and people is not None:
+        named = {end for _, *both in ties.rows({}) for end in both}
+        bad[people.unknown(named)] = unknown
     ends, lines = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
     return ends, lines, n_lines - len(ends)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import BadLines, InvalidGraph
 from ktsafe.inputs.compressed import opened
 from ktsafe.inputs.formats.arrays import OGB_EDGES, read_npz, read_ogb
 from ktsafe.inputs.formats.gexf import read_gexf
@@ -23,7 +23,9 @@ from ktsafe.inputs.formats.node_link import read_node_link
 from ktsafe.inputs.formats.other_formats import refuse_by_name
 from ktsafe.inputs.formats.pajek import read_pajek
 from ktsafe.inputs.network import Network
-from ktsafe.inputs.tables.edge_lists import read_edge_list
+from ktsafe.inputs.tables.edge_lists import placed, read_edge_list
+from ktsafe.inputs.tables.names import ENDS, NOTHING_CHOSEN, Chosen
+from ktsafe.inputs.tables.people_and_ties import People
 
 Reader = Callable[[Path, BinaryIO], Network]
 _HEAD_BYTES: Final = 1 << 16
@@ -47,13 +49,26 @@ _GML: Final = re.compile(
 _LISTED: Final = "docs/files.md lists the formats that are read."
 
 
-def read_network(path: Path | str) -> Network:
+def read_network(
+    path: Path | str,
+    *,
+    columns: Chosen = NOTHING_CHOSEN,
+    people: People | None = None,
+    bad: BadLines | None = None,
+) -> Network:
     r"""Read a network from a file in any of the formats in which networks are published.
 
     Parameters
     ----------
     path:
         The file, or a folder that holds `edge.csv.gz`.
+    columns:
+        Of a table or a list of ties the columns of both ends, `{"source": "A", "target": "B"}`,
+        where their names do not say so; numbers from 1 where there is no header.
+    people:
+        Those whom a table lists, once it is read: the network has these, and names nobody else.
+    bad:
+        Takes the lines of a table or list that are no ties, if others are to be told beside them.
 
     Raises
     ------
@@ -72,19 +87,29 @@ def read_network(path: Path | str) -> Network:
     (['30', '1412', '3352'], [[0, 1], [0, 2]], 1)
     """
     path = Path(path)
+    network = _of_format(path)
+    if network is None:
+        return read_edge_list(path, chosen=columns, people=people, bad=bad)
+    if {*ENDS} & {*columns}:
+        msg = f"{path} is {network.format}, whose ties have no columns to choose."
+        raise InvalidGraph(msg, hint="Leave out the columns source and target.")
+    return network if people is None else placed(network, people, path)
+
+
+def _of_format(path: Path) -> Network | None:
+    """Return what is in a file that is no table and no list of ties; None for these."""
     try:
         if path.is_dir() and not (path / OGB_EDGES).exists():
             raise InvalidGraph(f"{path} is a folder without {OGB_EDGES}.", hint="Name one file.")
         if path.is_dir() or path.name == OGB_EDGES:
             return read_ogb(path)
         if path.exists() and not path.is_file():
-            return read_edge_list(path)  # Of a pipe the head cannot be read twice.
+            return None  # Of a pipe the head cannot be read twice.
         with opened(path) as file:
             head = file.read(_HEAD_BYTES)
             file.seek(0)
-            if reader := _reader(path, head):
-                return reader(path, file)
-        return read_edge_list(path)
+            reader = _reader(path, head)
+            return None if reader is None else reader(path, file)
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror or 'no whole gzip file'})."
         raise InvalidGraph(msg) from error

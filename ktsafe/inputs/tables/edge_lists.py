@@ -139,7 +139,7 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
     network = Network.of_rows(
         _LIST, list(lines.position), lines.edges, directed=directed, ignored=more, notes=notes
     )
-    return _placed(network, people, bad, lambda: rows_of(found))
+    return _placed(network, people, bad, lambda: rows_of(found), path)
 
 
 def _names_ends(path: Path, first: str, chosen: Chosen) -> bool:
@@ -173,7 +173,7 @@ def _of_table(ties: Ties, people: People | None, bad: BadLines, *, is_chosen: bo
     network = Network.of_rows(
         table.format, list(position), edges, directed=directed, ignored=ties.ignored
     )
-    return _placed(network, people, bad, lambda: ties.rows({}))
+    return _placed(network, people, bad, lambda: ties.rows({}), table.path)
 
 
 def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Network:
@@ -199,7 +199,7 @@ def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Net
     position: dict[str, int] = {}
     edges = _coded(rows(), position)
     network = Network.of_rows(_LIST, list(position), edges, ignored=names)
-    return _placed(network, people, bad, rows)
+    return _placed(network, people, bad, rows, file.path)
 
 
 def _keys(text: str) -> set[str]:
@@ -230,22 +230,35 @@ def _n_directed(ties: Ties) -> int:
     return said["directed"] if said.keys() <= _TYPES else 0
 
 
+def placed(network: Network, people: People, path: Path) -> Network:
+    """Return a network with its people at the places of a table that lists more of them.
+
+    Raises
+    ------
+    InvalidGraph
+        If it names somebody else.
+    """
+    places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
+    if people.is_whole and (n := int((places < 0).sum())):
+        raise InvalidGraph(f"{path} {people.unknown(network.ids)} ({n:,} such).")
+    edges = places[network.edges]
+    edges = np.sort(edges[(edges >= 0).all(axis=1)], axis=1)
+    return dataclasses.replace(
+        network, ids=list(people.position), columns={}, edges=np.unique(edges, axis=0)
+    )
+
+
 def _placed(
-    network: Network, people: People | None, bad: BadLines, rows: Callable[[], Rows]
+    network: Network, people: People | None, bad: BadLines, rows: Callable[[], Rows], path: Path
 ) -> Network:
-    """Return a network with its people at the places of a table that lists more of them."""
+    """Return a network likewise; the lines that name somebody else are bad."""
     if people is None:
         return network
-    places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
-    if people.is_whole and (places < 0).any():
+    if people.is_whole and not people.position.keys() >= {*network.ids}:
         lines = [n for n, *ends in rows() if not all(end in people.position for end in ends)]
         bad.setdefault(people.unknown(network.ids), []).extend(lines)
-    edges = places[network.edges]
-    edges = edges[(edges >= 0).all(axis=1)]
-    edges = np.sort(edges, axis=1)
-    return dataclasses.replace(
-        network, ids=list(people.position), edges=edges[np.lexsort(edges.T[::-1])]
-    )
+        return network
+    return placed(network, people, path)
 
 
 def _may_be_tie(comment: str, lines: Lines) -> bool:

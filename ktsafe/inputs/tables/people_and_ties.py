@@ -7,12 +7,12 @@ with rows is told by their lines, in Parquet by their numbers, all at once; neve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, InvalidGraph
-from ktsafe.inputs.spelling import id_text, value_text, verbatim
+from ktsafe.inputs.spelling import code_text, id_text, value_text
 from ktsafe.inputs.tables.names import (
     ENDS,
     ID,
@@ -88,7 +88,7 @@ class People:
         self.id_name = header[self._columns[0]]
         self._id = Spelled(id_text)
         self.values = {
-            name: Spelled(_code_text if name in nominal else value_text) for name in attributes
+            name: Spelled(code_text if name in nominal else value_text) for name in attributes
         }
 
     def rows(self, bad: BadLines) -> Iterator[tuple[int, str, list[str | None]]]:
@@ -133,6 +133,23 @@ class People:
                 if found > known and found >= MATCHES_MIN * len(wanted):
                     return f"{told}; its column {name!r} does: --columns id={name}"
         return told
+
+
+def missing_notes(columns: Mapping[str, Iterable[str | None]]) -> list[str]:
+    """Return a sentence for each column with texts that may mean that a value is missing.
+
+    Examples
+    --------
+    >>> missing_notes({"age": ["30", "NULL", None], "town": ["Ulm"]})
+    ["'age' has 'NULL', which may mean that it is missing, and is a value like any other."]
+    """
+    found = {}
+    for name, values in columns.items():
+        texts = sorted(text for text in {*values} if text and text.casefold() in LOOK_MISSING)
+        if texts:
+            found[name] = ", ".join(map(repr, texts))
+    rest = "which may mean that it is missing, and is a value like any other"
+    return [f"{name!r} has {texts}, {rest}." for name, texts in found.items()]
 
 
 class Ties:
@@ -227,8 +244,3 @@ def _safe_id(value: object) -> str | None:
         return id_text(value)
     except InvalidGraph:
         return None
-
-
-def _code_text(value: object) -> str | None:
-    """Return the text of a code, which is no number where it is written as a text."""
-    return verbatim(value) if isinstance(value, str) else value_text(value)

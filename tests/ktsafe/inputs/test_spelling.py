@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.spelling import EXACT_MAX, id_text, spelt_twice, value_text, verbatim
+from ktsafe.inputs.spelling import EXACT_MAX, code_text, id_text, spelt_twice, value_text
 from ktsafe.schema_check import likeness
 
 SPELLINGS = [
@@ -128,7 +128,7 @@ def test_two_spellings_in_one_column_are_told() -> None:
 
 def test_codes_stay_as_they_are() -> None:
     """Of a column that is no number only blanks at the ends are cut."""
-    assert [verbatim(text) for text in ("1.0", " 250.0", "True", "")] == [
+    assert [code_text(text) for text in ("1.0", " 250.0", "True", "")] == [
         "1.0",
         "250.0",
         "True",
