@@ -10,7 +10,7 @@ import bisect
 import dataclasses
 import itertools
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe.edges import adjacency, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import ranks
-from ktsafe.schema_check import check_alike, check_texts, holds_control, refuse
+from ktsafe.schema_check import (
+    check_alike,
+    check_texts,
+    checked_groups,
+    holds_control,
+    refuse,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -120,9 +126,8 @@ class Schema:
                 msg = f"A bucket edge of {name!r} is no date."
                 raise InvalidGraph(msg, hint="Write dates such as 2020-01-31.")
         if both := sorted(self.nominal & self.buckets.keys()):
-            msg = f"{both[0]!r} has buckets, and is declared nominal: codes have no order."
-            raise InvalidGraph(msg)
-        object.__setattr__(self, "groups", _checked_groups(self.groups, self.quasi_identifiers))
+            raise InvalidGraph(f"{both[0]!r} has buckets, and is declared nominal: no order.")
+        object.__setattr__(self, "groups", checked_groups(self.groups, self.quasi_identifiers))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -230,24 +235,6 @@ def _date(attribute: str, value: object) -> str:
         msg = f"Attribute {attribute!r} has buckets of dates but holds something that is no date."
         raise InvalidGraph(msg, hint="Write dates such as 2020-01-31.")
     return text
-
-
-def _checked_groups(
-    groups: Mapping[str, Groups], quasi_identifiers: Collection[str]
-) -> dict[str, dict[str, tuple[str, ...]]]:
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for name, of_name in groups.items():
-        if name not in quasi_identifiers:
-            msg = f"Groups are declared for {name!r}, which is no quasi-identifier."
-            raise InvalidGraph(msg)
-        found[name] = {
-            group: check_texts(f"A group of {name!r}", values) for group, values in of_name.items()
-        }
-        values = [value for values in found[name].values() for value in values]
-        if len(set(values)) != len(values) or "" in found[name]:
-            msg = f"The groups of {name!r} share a value, or one has no name."
-            raise InvalidGraph(msg)
-    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

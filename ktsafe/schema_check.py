@@ -8,7 +8,7 @@ from __future__ import annotations
 import decimal
 import difflib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, WrittenOtherwise
@@ -56,6 +56,31 @@ def check_texts(name: str, given: object) -> tuple[str, ...]:
         msg = f"{name} must be a collection of texts."
         raise InvalidGraph(msg, hint='One is written ("gender",), with a comma.')
     return texts
+
+
+def checked_groups(
+    groups: Mapping[str, Mapping[str, Sequence[str]]], quasi_identifiers: Collection[str]
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return groups of values of quasi-identifiers, each value in one.
+
+    Raises
+    ------
+    InvalidGraph
+        If they are of something else, share a value, or have no name.
+    """
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name, of_name in groups.items():
+        if name not in quasi_identifiers:
+            msg = f"Groups are declared for {name!r}, which is no quasi-identifier."
+            raise InvalidGraph(msg)
+        found[name] = {
+            group: check_texts(f"A group of {name!r}", values) for group, values in of_name.items()
+        }
+        values = [value for values in found[name].values() for value in values]
+        if len(set(values)) != len(values) or "" in found[name]:
+            msg = f"The groups of {name!r} share a value, or one has no name."
+            raise InvalidGraph(msg)
+    return found
 
 
 def refuse(attributes: Sequence[str], values: Sequence[str], there: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.formatting import text_of
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
+    Columns,
     Edges,
     FiguresSeed,
     Hierarchies,
@@ -45,6 +46,7 @@ def advise(
     vertices: Vertices,
     edges: Edges,
     schema: SchemaFile,
+    columns: Columns = "",
     k: Annotated[int, typer.Option(help="Least number of candidates that you want.")] = 10,
     others: Annotated[str, typer.Option("--other-k", help="Other k to try.")] = "5,20",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
@@ -67,6 +69,7 @@ def advise(
     from ktsafe.generalization.advice import advised
     from ktsafe.generalization.advice_in_words import attributes_table, corrected, in_words
     from ktsafe.generalization.lattice import Lattice
+    from ktsafe.inputs.tables.names import chosen_columns
     from ktsafe.params import PrivacyParams
     from ktsafe.stream.files.composite_schema import declared_beside
     from ktsafe.stream.files.graphs import read_graph, read_levels, read_schema
@@ -75,7 +78,7 @@ def advise(
     for each in ks:
         _ = PrivacyParams(k=each, alpha=alpha)  # type: ignore[arg-type]
     declared = read_schema(schema)
-    graph = read_graph(vertices, edges, declared).graph
+    graph = read_graph(vertices, edges, declared, chosen_columns(columns)).graph
     lattice = Lattice.of(graph, k, read_levels(hierarchies or schema))
     compile_first()
     started = time.monotonic()

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
+from ktsafe.inputs.tables.names import chosen_columns
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, RareQi
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
@@ -26,6 +27,7 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.formatting import cost_in_words, number
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
+    Columns,
     EdgesOfAnyKind,
     Hierarchies,
     Json,
@@ -71,6 +73,7 @@ def anonymize_files(
     audit: Annotated[Path, typer.Option(help="New folder for the private audit.")],
     vertices: VerticesIfAny = None,
     schema: SchemaIfAny = None,
+    columns: Columns = "",
     k: Annotated[int, typer.Option(help="Least number of candidates.")] = 10,
     t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0.1",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
@@ -136,7 +139,9 @@ def anonymize_files(
         check_page(report)
     if generalize == "none" and (keep or hierarchies):
         raise InvalidParams("--keep and --hierarchies need --generalize auto.")
-    places = Paths(vertices, edges, schema, out, audit, report, hierarchies)
+    places = Paths(
+        vertices, edges, schema, chosen_columns(columns), out, audit, report, hierarchies
+    )
     coarser = None if generalize == "none" else words_of(keep)
     found = _anonymized(places, params, options, workers, seed, coarser, min_f1)
     if as_json:
@@ -157,6 +162,7 @@ class Paths:
     vertices: Path | None
     edges: Path
     schema: Path | None
+    columns: dict[str, str]
     out: Path
     audit: Path
     report: Path | None
@@ -189,7 +195,7 @@ def _anonymized(
     )
 
     declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
-    source = read_graph(places.vertices, places.edges, declared)
+    source = read_graph(places.vertices, places.edges, declared, places.columns)
     _say_how_long(source)
     compile_first(options.strategy)
     started = time.perf_counter()
@@ -233,6 +239,7 @@ def _anonymized(
         "edges_repeated": source.edges_repeated,
         "loops": source.loops,
         "ignored": list(source.ignored),
+        "notes": list(source.notes),
         "generalized": said,
         "values": values_told(traced),
         "figures": figures,
@@ -349,6 +356,8 @@ def _print(report: dict[str, Any]) -> None:
     if withheld := people["true"] - people["shared"]:
         typer.echo(f"{withheld:,} of {people['true']:,} people are withheld, and their ties")
     for name, told in report["values"].items():
+        if not any(told.values()):
+            continue  # The schema has no sensitive attribute.
         typer.echo(f"{name}: {_told_in_words(told)}")
     for found in report["figures"].get("seeds", ()):
         typer.echo(
@@ -368,6 +377,8 @@ def _print(report: dict[str, Any]) -> None:
         typer.echo(
             f"not published, since the schema does not say how: {', '.join(report['ignored'])}"
         )
+    for note in report["notes"]:
+        typer.echo(f"note: {note}")
 
 
 def _told_in_words(told: dict[str, int]) -> str:
@@ -388,7 +399,9 @@ def _advise(places: Paths) -> str:
     if None in files:
         return ""
     words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
-    return shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words)])
+    said = ",".join(f"{role}={column}" for role, column in places.columns.items())
+    columns = ["--columns", said] if said else []
+    return shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words), *columns])
 
 
 def _hint(report: dict[str, Any], places: Paths) -> None:

@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ktsafe.connectors.errors import Misconfigured
+from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen, chosen_columns
 from ktsafe.schema_check import check_alike
 from ktsafe.stream.commands.run import serve
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.process.command_line import Edges, Json, Vertices
+from ktsafe.stream.process.command_line import Columns, Edges, Json, Vertices
 
 if TYPE_CHECKING:
     from ktsafe.connectors.snapshots import Dump, SnapshotSource
+    from ktsafe.stream.config.connector_tables import SnapshotsSourceTable
     from ktsafe.stream.config.settings import Settings
     from ktsafe.stream.monitoring.summary import Counts
 
@@ -41,7 +43,7 @@ k = {k}
 [source]
 kind = "snapshots"
 folder = "private/dumps"
-attributes = {attributes}
+attributes = {attributes}{columns}
 loss_max = 0.5  # a dump that lacks more of the people or ties of the last one is refused
 
 [sink]
@@ -81,6 +83,7 @@ def next_release(
     k: Annotated[
         int | None, typer.Option(help="Least number of candidates; for the first. Default: 10.")
     ] = None,
+    columns: Columns = "",
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="For the first: repeatable releases, for tests."),
@@ -93,7 +96,9 @@ def next_release(
     dates lies in the folder of the sequence. Run again with the same tables and date it changes
     nothing. The exit code is 1 if the release was withheld.
     """
-    report = next_of(sequence, (vertices, edges), at, schema=schema, k=k, seed=seed)
+    chosen = chosen_columns(columns)
+    files = (vertices, edges)
+    report = next_of(sequence, files, at, schema=schema, k=k, seed=seed, columns=chosen)
     typer.echo(json.dumps(report, indent=2) if as_json else _words(report))
     return Exit.UNSAFE if report["withheld"] and report["release"] is None else Exit.OK
 
@@ -106,6 +111,7 @@ def next_of(
     schema: Path | None,
     k: int | None,
     seed: int | None,
+    columns: Chosen = NOTHING_CHOSEN,
 ) -> dict[str, Any]:
     """Make the next release and return what came of it: see `next_release`."""
     from ktsafe.stream.config import settings as configuration
@@ -114,10 +120,10 @@ def next_of(
     _check_there(*files)
     config = sequence / "ktsafe.toml"
     if not config.exists():
-        _begin(sequence, schema, 10 if k is None else k, seed)
+        _begin(sequence, schema, 10 if k is None else k, seed, columns)
     settings = configuration.load(config)
-    _check_same(settings, schema, k)
-    dumps = settings.path(_source_folder(settings))
+    _check_same(settings, schema, k, columns)
+    dumps = settings.path(_source_of(settings).folder)
     dump = _placed(settings, dumps, date, files)
     counts = serve(settings, drain=True)
     _forget(dumps)
@@ -154,14 +160,14 @@ def _check_there(*files: Path) -> None:
             raise ConfigError(f"{path} must end in {', '.join(SUFFIXES)}.")
 
 
-def _begin(folder: Path, schema: Path | None, k: int, seed: int | None) -> None:
+def _begin(folder: Path, schema: Path | None, k: int, seed: int | None, columns: Chosen) -> None:
     """Make the folder of a sequence; its configuration comes last, when all else is there."""
     from ktsafe.stream.files.graphs import read_schema
 
     if schema is None:
         msg = f"{folder} holds no sequence yet, and its first release needs a schema."
         raise ConfigError(msg, hint="Give --schema, or name the folder of a sequence.")
-    attributes = read_schema(schema).attributes
+    attributes = read_schema(schema).columns
     private = folder / "private"
     private.mkdir(parents=True, exist_ok=True)
     private.chmod(0o700)
@@ -170,6 +176,7 @@ def _begin(folder: Path, schema: Path | None, k: int, seed: int | None) -> None:
     text = CONFIG.format(
         k=k,
         attributes=json.dumps(list(attributes)),
+        columns="".join(f"\ncolumns.{role} = {json.dumps(name)}" for role, name in columns.items()),
         seed="" if seed is None else f"seed = {seed}  # tests only: releases become predictable\n",
     )
     partial = folder / ".ktsafe.toml"
@@ -177,7 +184,7 @@ def _begin(folder: Path, schema: Path | None, k: int, seed: int | None) -> None:
     partial.rename(folder / "ktsafe.toml")
 
 
-def _check_same(settings: Settings, schema: Path | None, k: int | None) -> None:
+def _check_same(settings: Settings, schema: Path | None, k: int | None, columns: Chosen) -> None:
     """Refuse what a sequence cannot change."""
     from ktsafe.stream.files.graphs import read_schema
 
@@ -186,16 +193,18 @@ def _check_same(settings: Settings, schema: Path | None, k: int | None) -> None:
         raise ConfigError(f"{schema} is not the schema that the sequence began with.", hint=hint)
     if k is not None and k != settings.params.k:
         raise ConfigError(f"The sequence began with k = {settings.params.k}.", hint=hint)
+    if columns and columns != _source_of(settings).columns:
+        raise ConfigError("The sequence began with other --columns.", hint=hint)
 
 
-def _source_folder(settings: Settings) -> str:
+def _source_of(settings: Settings) -> SnapshotsSourceTable:
     from ktsafe.stream.config.connector_tables import SnapshotsSourceTable
 
     source = settings.config.source
     if not isinstance(source, SnapshotsSourceTable):
         msg = "The sequence reads a feed."
         raise ConfigError(msg, hint='`ktsafe next` is for [source] kind = "snapshots".')
-    return source.folder
+    return source
 
 
 def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]) -> Dump:
@@ -243,6 +252,8 @@ def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]
 
 def _check_spelling(settings: Settings, dump: Dump) -> None:
     schema = settings.schema
+    if schema.sensitive not in schema.columns:
+        return
     j = dump.columns.index(schema.sensitive)
     shown = {schema.category(schema.sensitive, values[j]) for values in dump.values}
     check_alike(schema.sensitive, shown, schema.sensitive_values, schema.harmless_values)

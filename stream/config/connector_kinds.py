@@ -48,11 +48,16 @@ class Site:
         The folder that relative paths start from.
     kafka:
         The cluster of the `[kafka]` table, if there is one.
+    change_max:
+        The share of the people whose value may differ from one dump to the next.
+    nominal:
+        Attributes whose values are codes.
     """
 
     base: Path
     kafka: KafkaSettings | None = None
     change_max: float = 0.2
+    nominal: frozenset[str] = frozenset()
 
     def path(self, text: str) -> Path:
         """Return a configured path.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -16,6 +16,7 @@ import msgspec
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.letters import PREFIX
 from ktsafe.connectors.signing import Signer
+from ktsafe.inputs.tables.names import ENDS, ROLES
 from ktsafe.stream.config.connector_kinds import (
     ConnectorTable,
     DeadLettersTable,
@@ -93,19 +94,23 @@ class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
 class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshots"):
     """`[source] kind = "snapshots"`: a folder of dated dumps of the whole network.
 
-    `attributes` are the columns to read, by default all; `loss_max` is the share of the people or
+    `attributes` are the columns to read, by default all; `columns` say which hold ids and the ends
+    of ties, if their names do not; `loss_max` is the share of the people or
     ties of a dump that may be gone in the next one.
     """
 
     folder: str
     topic: Name = "snapshots"
     attributes: list[str] | None = None
+    columns: Mapping[str, str] = {}
     loss_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
 
     def __post_init__(self) -> None:
         """Refuse to unwrap events that the program makes itself."""
         if self.event_format != "plain":
             raise ValueError('event_format must be "plain"')
+        if self.columns.keys() - {*ROLES} or len(self.columns.keys() & {*ENDS}) == 1:
+            raise ValueError("columns may name those of id, and of both source and target")
 
     def place(self, site: Site) -> str:
         """Return the folder."""
@@ -123,7 +128,7 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
 
         return SnapshotSource(
             site.path(self.folder),
-            OwnTables(),
+            OwnTables(self.columns, site.nominal),
             topic=self.topic,
             attributes=self.attributes,
             loss_max=self.loss_max,

@@ -262,7 +262,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         raise ConfigError(f"{name}: release.every {error}.") from error
     return Settings(
         config=config,
-        site=Site(base.resolve(), config.kafka, config.release.change_max),
+        site=Site(base.resolve(), config.kafka, config.release.change_max, schema.nominal),
         schema=schema,
         params=params,
         sequence=sequence,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import BadLines, InvalidGraph, numbered, raise_together, told_lines
@@ -38,8 +39,8 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     quasi_identifiers: list[str]
-    sensitive: str | list[str] | None = None
-    sensitive_values: list[str] | dict[str, list[str]] | None = None
+    sensitive: str | list[str] | UnsetType = UNSET
+    sensitive_values: list[str] | dict[str, list[str]] | UnsetType = UNSET
     buckets: dict[str, list[float | str]] = {}
     expect_absent: list[str] = []
     harmless_values: list[str] = []
@@ -70,12 +71,12 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "nominal": nominal,
         }
         match self.sensitive, self.sensitive_values:
-            case None, None:
+            case UnsetType(), UnsetType():
                 beside["expect_absent"].append(NONE)
                 return Schema(names, NONE, frozenset(), buckets, **beside)
-            case None, _:
+            case UnsetType(), _:
                 raise InvalidGraph("sensitive_values are declared, but no sensitive attribute.")
-            case _, None:
+            case _, UnsetType():
                 raise InvalidGraph("The key sensitive_values is missing: it may be [].")
             case str() as sensitive, list() as values:
                 spelt = frozenset(_spelt(values, is_code=is_code))

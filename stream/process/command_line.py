@@ -19,8 +19,19 @@ JsonAtEnd = Annotated[bool, typer.Option("--json", help="Print what happened as 
 Wait = Annotated[float, typer.Option(min=1, help="Seconds to wait for a running service.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
-Vertices = Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")]
-Edges = Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")]
+Vertices = Annotated[
+    Path, typer.Option(help="Table with id and attributes (.csv, .tsv, .parquet; gzipped or not).")
+]
+Edges = Annotated[
+    Path, typer.Option(help="Table with source and target (.csv, .tsv, .parquet; gzipped or not).")
+]
+Columns = Annotated[
+    str,
+    typer.Option(
+        help="Columns that hold ids and ends of ties, if their names do not say so: "
+        "source=A,target=B,id=C; without a header their numbers."
+    ),
+]
 SchemaFile = Annotated[Path, typer.Option(help="TOML with the [attributes] table.")]
 Keep = Annotated[
     str,
@@ -34,15 +45,16 @@ VerticesIfAny = Annotated[
     Path | None,
     typer.Option(
         "--vertices",
-        help="CSV with id and attributes (.csv, .csv.gz). Default: whom the file of edges names.",
+        help="Table with id and attributes (.csv, .tsv, .parquet; gzipped or not). "
+        "Default: whom the file of edges names.",
     ),
 ]
 EdgesOfAnyKind = Annotated[
     Path,
     typer.Option(
         "--edges",
-        help="CSV with source and target, or as networks are published: an edge list with # or %, "
-        ".mtx, .npz, .graphml, .gexf, a folder of OGB; plain or gzipped.",
+        help="Table with source and target, or as networks are published: an edge list with # or "
+        "%, .graphml, .gexf, .gml, .net, .json, .mtx, .npz, a folder of OGB; plain or gzipped.",
     ),
 ]
 SchemaIfAny = Annotated[

@@ -122,7 +122,7 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
     if found.bad:
         bad |= found.bad
         return Network.of_rows(_LIST, [], np.empty((0, 2), dtype=np.int64))
-    lines = as_ties(found, chosen, None if people is None else people.position)
+    lines = as_ties(found, chosen, None if people is None else people.position.keys())
     if lines is None:
         return _of_table(Ties(table_at(path), are_numbers=True), people, bad, is_chosen=True)
     if weights == "dynamic" and "-1" in lines.third:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import numpy as np
@@ -78,7 +79,7 @@ def cut(file: DelimitedFile, chosen: Chosen) -> CutLines:
     return even[0] if len(even) == 1 else _the_right_one(even)
 
 
-def as_ties(found: CutLines, chosen: Chosen, known: Collection[str] | None) -> Lines | None:
+def as_ties(found: CutLines, chosen: Chosen, known: AbstractSet[str] | None) -> Lines | None:
     """Return all lines as ties; None if the first one is a header that names them by letters.
 
     Parameters
@@ -231,7 +232,7 @@ def _sides(found: CutLines) -> list[set[str]]:
     return sides
 
 
-def _is_header(found: CutLines, known: Collection[str] | None, *, is_meant: bool) -> bool:
+def _is_header(found: CutLines, known: AbstractSet[str] | None, *, is_meant: bool) -> bool:
     """Whether the first line is a header; `is_meant`: the owner says that there is none.
 
     Raises
@@ -261,6 +262,8 @@ def _is_header(found: CutLines, known: Collection[str] | None, *, is_meant: bool
     if recurs or any(shape(name) != name and shape(name) in shapes for name in ends):
         return False
     if any(map(is_word_of_names, ends)):
+        return True
+    if known is not None and known.isdisjoint(ends) and not is_meant:
         return True
     if is_meant or not all(map(_LETTERS.fullmatch, ends)):
         return False

@@ -55,7 +55,7 @@ class People:
     position:
         For each id that was read so far its place among the rows.
     is_whole:
-        Whether every row that was read so far has an id.
+        Whether all rows were read, and each has an id.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class People:
     ) -> None:
         self.table = table_at(path)
         self.position: dict[str, int] = {}
-        self.is_whole = True
+        self.is_whole = False
         header = self.table.header
         at = id_column(path, header, chosen)
         if attributes is None:
@@ -234,7 +234,7 @@ def _lacks(table: NamedTable, missing: Sequence[str], wanted: Sequence[str]) -> 
     named = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     empty = "" if table.header else "It is empty. "
     said = set(missing) & {ID, *ENDS}
-    how = f", or say --columns {','.join(f'{name}=...' for name in missing if name in said)}"
+    how = f", or say --columns {','.join(f'{name}=COLUMN' for name in missing if name in said)}"
     hint = f"{empty}Its header must name {', '.join(wanted)}{how if said and not empty else ''}."
     return InvalidGraph(f"{table.path} has no {named}.", hint=hint)
 

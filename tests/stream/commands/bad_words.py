@@ -78,20 +78,23 @@ def first(text: str, old: str, new: str) -> str:
 
 
 FILES = [
-    Mistake("people separated by semicolons", ANONYMIZE, {"v.csv": VERTICES.replace(",", ";")}),
-    Mistake("ties separated by TABs", ANONYMIZE, {"e.csv": EDGES.replace(",", "\t")}),
-    Mistake("people separated by bars", ANONYMIZE, {"v.csv": VERTICES.replace(",", "|")}),
     Mistake(
-        "columns of ties have other names",
+        "people separated in two ways",
         ANONYMIZE,
-        {"e.csv": first(EDGES, "source,target", "src,dst")},
+        {"v.csv": first(VERTICES, "r,health", "r;health")},
     ),
+    Mistake("a tie separated by a TAB", ANONYMIZE, {"e.csv": first(EDGES, "p5,p6", "p5\tp6")}),
+    Mistake("two columns of one name", ANONYMIZE, {"v.csv": first(VERTICES, "health", "gender")}),
     Mistake(
-        "a space in the first line",
+        "columns of ties have names of their own",
         ANONYMIZE,
-        {"e.csv": first(EDGES, "source,target", "source, target")},
+        {"e.csv": first(EDGES, "source,target", "left,right")},
     ),
-    Mistake("no column of ids", ANONYMIZE, {"v.csv": first(VERTICES, "id,", "name,")}),
+    Mistake("an adjacency matrix for ties", ANONYMIZE, {"e.csv": "0,1,0\n1,0,1\n0,1,0\n"}),
+    Mistake("no column of ids", ANONYMIZE, {"v.csv": first(VERTICES, "id,", "who,")}),
+    Mistake("--columns that are not there", ANONYMIZE + " --columns source=who,target=whom"),
+    Mistake("--columns of one end", ANONYMIZE + " --columns source=who"),
+    Mistake("a value in two spellings", ANONYMIZE, {"v.csv": first(VERTICES, "p5,m,", "p5,'m',")}),
     Mistake("no column of an attribute", ANONYMIZE, {"v.csv": first(VERTICES, "gender", "sex")}),
     Mistake("an empty file of people", ANONYMIZE, {"v.csv": ""}),
     Mistake("an empty file of ties", ANONYMIZE, {"e.csv": ""}),

@@ -219,7 +219,7 @@ def test_the_feed_wins_at_the_same_moment_and_loses_before(tmp_path):
 ALL_LINES = (
     "(1) v.csv, line 3: an id for the second time. (2) v.csv, lines 4, 5: bad_attribute (age must "
     "be a number). (3) e.csv, line 4: 1 values for 2 columns. (4) e.csv, line 3: names a vertex "
-    "that the other file does not list."
+    "that v.csv does not list."
 )
 
 
@@ -227,7 +227,7 @@ ALL_LINES = (
     ("vertices", "edges", "words"),
     [
         ("secret,f,1,-\nsecret,f,1,-\n", "", "v.csv, line 3: an id for the second time"),
-        (",f,1,-\n", "", "v.csv, line 2: bad_id"),
+        (",f,1,-\n", "", "v.csv, line 2: no id"),
         ("7,f,1,-\n7.0,f,1,-\n", "", "v.csv, line 3: an id for the second time"),
         ("a,f,secret,-\n", "", "v.csv, line 2: bad_attribute"),
         ("a,f,1\n", "", "v.csv, line 2: 3 values"),
