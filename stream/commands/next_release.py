@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ktsafe.connectors.errors import Misconfigured
+from ktsafe.errors import KtsafeError
 from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen, chosen_columns
 from ktsafe.schema_check import check_alike
 from ktsafe.stream.commands.run import serve
@@ -119,12 +120,18 @@ def next_of(
     date = _date(at)
     _check_there(*files)
     config = sequence / "ktsafe.toml"
-    if not config.exists():
+    is_first = not config.exists()
+    if is_first:
         _begin(sequence, schema, 10 if k is None else k, seed, columns)
     settings = configuration.load(config)
     _check_same(settings, schema, k, columns)
     dumps = settings.path(_source_of(settings).folder)
-    dump = _placed(settings, dumps, date, files)
+    try:
+        dump = _placed(settings, dumps, date, files)
+    except KtsafeError:
+        if is_first:
+            config.unlink()  # Nothing has begun.
+        raise
     counts = serve(settings, drain=True)
     _forget(dumps)
     return _report(settings, date, dump, counts)

@@ -3,6 +3,8 @@
 import gzip
 import json
 
+import networkx as nx
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -253,3 +255,134 @@ def test_published_networks_beside_a_file_of_vertices(tmp_path):
     (tmp_path / "net.txt").write_text("p1 p9\n")
     with pytest.raises(InvalidGraph, match=r"net.txt, line 1: names a vertex .*v.csv"):
         read_graph(tmp_path / "v.csv", tmp_path / "net.txt", SCHEMA)
+
+
+PUBLISHED = {
+    "Gephi's": (
+        "Id;Label;Gender;HEALTH\np1;x;f;ill\np2;x;m;\np3;x;;well\n",
+        "Source\tTarget\tType\n",
+    ),
+    "SNAP's": ("Gender,health,node_id\nf,ill,p1\nm,,p2\n,well,p3\n", "node_1,node_2\n"),
+    "Neo4j's": ("gender|:ID|health\nf|p1|ill\nm|p2|\n|p3|well\n", ":START_ID|:END_ID|:TYPE\n"),
+}
+
+
+@pytest.mark.parametrize("whose", PUBLISHED)
+def test_tables_of_others_are_read_beside_each_other(tmp_path, whose):
+    """A file of vertices does not make that of edges stricter, nor the other way round."""
+    vertices, header = PUBLISHED[whose]
+    mark = next(mark for mark in "\t|," if mark in header)
+    more = mark + "Directed" if header.count(mark) > 1 else ""
+    edges = header + "".join(f"{u}{mark}{v}{more}\n" for u, v in (("p1", "p2"), ("p2", "p3")))
+    found = read(tmp_path, vertices, edges)
+    assert found.ids == ["p1", "p2", "p3"]
+    assert found.graph.categories == (("-", "f", "m"), ("-", "ill", "well"))
+    assert found.graph.edges.tolist() == [[0, 1], [1, 2]]
+
+
+def test_networks_of_other_formats_beside_a_file_of_vertices(tmp_path):
+    """People have the places and attributes of the table, whatever the format of ties."""
+    graph = nx.Graph([("p1", "p,3")])
+    graph.add_node("p2", health="ignored")
+    nx.write_graphml(graph, tmp_path / "net.graphml")
+    (tmp_path / "v.csv").write_text(VERTICES)
+    found = read_graph(tmp_path / "v.csv", tmp_path / "net.graphml", SCHEMA)
+    assert found.ids == ["p1", "p2", "p,3"]
+    assert found.graph.edges.tolist() == [[0, 2]]
+    assert found.graph.values(1) == {"gender": "m", "health": "-"}
+    nx.write_graphml(nx.Graph([("p1", "p9")]), tmp_path / "net.graphml")
+    with pytest.raises(InvalidGraph, match=r"names a vertex that .*v.csv does not list \(1"):
+        read_graph(tmp_path / "v.csv", tmp_path / "net.graphml", SCHEMA)
+
+
+def test_parquet_and_csv_are_one_graph(tmp_path):
+    """The same frame in either kind of file is the same graph, booleans and gaps included."""
+    frame = pd.DataFrame(
+        {"id": [1, 2, 3], "gender": ["f", None, "m"], "health": [True, False, None], "x": [1, 2, 3]}
+    )
+    ties = pd.DataFrame({"source": [1.0, 2.0, None][:2], "target": [2, 3]})
+    found = []
+    schema = Schema(("gender",), "health", frozenset({"true"}))
+    for kind in ("csv", "parquet"):
+        for name, table in (("v", frame), ("e", ties)):
+            path = tmp_path / f"{name}.{kind}"
+            table.to_csv(path, index=False) if kind == "csv" else table.to_parquet(path)
+        found.append(read_graph(tmp_path / f"v.{kind}", tmp_path / f"e.{kind}", schema))
+    assert found[0].ids == found[1].ids == ["1", "2", "3"]
+    assert found[0].graph.categories == found[1].graph.categories
+    assert found[0].graph.codes.tolist() == found[1].graph.codes.tolist()
+    assert found[0].graph.edges.tolist() == found[1].graph.edges.tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("twice", ["id", "gender", "health", "extra"])
+def test_two_columns_of_one_name_are_refused(tmp_path, twice):
+    """Ids, attributes, and columns that nobody asked for."""
+    header = f"id,gender,health,extra,{twice}\n"
+    with pytest.raises(InvalidGraph, match=rf"vertices.csv has 2 columns '{twice}'"):
+        read(tmp_path, header + "p1,f,ill,x,well\n")
+    with pytest.raises(InvalidGraph, match=r"edges.csv has 2 columns 'target'"):
+        read(tmp_path, edges="source,target,target\np1,p2,p2\n")
+
+
+def test_texts_that_look_missing_are_named(tmp_path):
+    """They are values like any other; which ones there are is told."""
+    found = read(tmp_path, "id,gender,health\np1,f,ill\np2,NULL,n/a\np3,\\N,\n", "source,target\n")
+    assert found.graph.categories[0] == ("NULL", "\\N", "f")
+    assert [note.partition(",")[0] for note in found.notes] == [
+        "'gender' has 'NULL'",
+        "'health' has 'n/a'",
+    ]
+    assert "'\\\\N'" in found.notes[0]
+
+
+CODES = """[attributes]
+quasi_identifiers = ["country", "age"]
+nominal = ["country"]
+buckets = { age = [30] }
+[attributes.groups.country]
+far = ["1.0", "2"]
+"""
+
+
+def test_a_schema_of_codes_and_nothing_sensitive(tmp_path):
+    """Codes are taken as they are written, in the table and in the schema; nobody is sensitive."""
+    (tmp_path / "schema.toml").write_text(CODES)
+    schema = read_schema(tmp_path / "schema.toml")
+    assert schema.columns == ("country", "age")
+    (tmp_path / "v.csv").write_text("id,country,age\np1,1.0,20\np2,1,40.0\np3,2,41\n")
+    (tmp_path / "e.csv").write_text("source,target\np1,p2\n")
+    graph = read_graph(tmp_path / "v.csv", tmp_path / "e.csv", schema).graph
+    assert [graph.values(v) for v in range(3)] == [
+        {"country": "far", "age": "<30", "none": "-"},
+        {"country": "1", "age": ">=30", "none": "-"},
+        {"country": "far", "age": ">=30", "none": "-"},
+    ]
+    assert not graph.is_sensitive.any()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('nominal = ["country"]', 'nominal = ["age"]', "has buckets, and is declared nominal"),
+        ('nominal = ["country"]', 'nominal = ["town"]', "'town' is declared nominal"),
+        ('nominal = ["country"]', 'sensitive_values = ["x"]', "no sensitive attribute"),
+        ('nominal = ["country"]', 'sensitive = "x"', "sensitive_values is missing"),
+    ],
+)
+def test_roles_that_do_not_fit_are_refused(tmp_path, old, new, words):
+    """Codes have no order and a role; a sensitive attribute and its values come together."""
+    (tmp_path / "schema.toml").write_text(CODES.replace(old, new))
+    with pytest.raises(InvalidGraph, match=words):
+        read_schema(tmp_path / "schema.toml")
+
+
+def test_columns_are_named_by_the_owner(tmp_path):
+    """For ids and ends that have names of their own."""
+    (tmp_path / "v.csv").write_text("id,key,gender,health\n7,p1,f,ill\n8,p2,m,well\n")
+    (tmp_path / "e.csv").write_text("who,whom\np1,p2\n")
+    columns = {"id": "key", "source": "who", "target": "whom"}
+    found = read_graph(tmp_path / "v.csv", tmp_path / "e.csv", SCHEMA, columns)
+    assert (found.ids, found.ignored) == (["p1", "p2"], ("id",))
+    ends = {"source": "who", "target": "whom"}
+    with pytest.raises(InvalidGraph, match="its column 'key' does: --columns id=key"):
+        read_graph(tmp_path / "v.csv", tmp_path / "e.csv", SCHEMA, ends)
