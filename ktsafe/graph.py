@@ -214,13 +214,18 @@ def bucket_text(edges: Sequence[Border], value: Border) -> str:
     >>> bucket_text((18, 65), 20), bucket_text(("2020-01-01",), "2021-05-09")
     ('18..<65', '>=2020-01-01')
     """
-    position = bisect.bisect_right(edges, value)
+    position = bisect.bisect_right(edges, _ascending(value), key=_ascending)
     texts = [edge if isinstance(edge, str) else f"{edge:g}" for edge in edges]
     if position == 0:
         return f"<{texts[0]}"
     if position == len(edges):
         return f">={texts[-1]}"
     return f"{texts[position - 1]}..<{texts[position]}"
+
+
+def _ascending(border: Border) -> Border:
+    """Return what is compared: of a moment the time of day stands behind a T, not a blank."""
+    return border.replace(" ", "T", 1) if isinstance(border, str) else border
 
 
 def date_of(value: object) -> str | None:

@@ -12,8 +12,8 @@ from ktsafe.inputs.memory.in_memory import Given
 from ktsafe.schema_check import did_you_mean, near
 
 _DECLARE: Final = (
-    "Say quasi_identifiers=[...] of those that an attacker may know, and sensitive=... and "
-    "sensitive_values=[...] of what must not be learnt."
+    "Say quasi_identifiers=[...] of what an attacker may know, sensitive=... and "
+    "sensitive_values=[...] of what must not be learnt, and of the rest "
 )
 
 
@@ -41,10 +41,9 @@ def extra_faults(
     for whose, names in (("Vertices", of_people), ("Edges", of_ties - {*seen.unread})):
         if left := sorted((extra & names) - meant):
             msg = f"{whose} have {', '.join(map(repr, left))}, which a release would not show."
-            how = f"If that is meant, say ignore={left!r}."
-            if not published and whose == "Vertices":
-                how = f"{_DECLARE} {how}"
-            found.append(InvalidGraph(msg, hint=how))
+            is_all = not published and whose == "Vertices"
+            how = _DECLARE if is_all else "If that is meant, say "
+            found.append(InvalidGraph(msg, hint=f"{how}ignore={left!r}."))
     return found
 
 

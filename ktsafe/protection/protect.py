@@ -152,6 +152,10 @@ def protect(
         raise InvalidParams("generalize is none of its words.", hint='Say generalize="auto".')
     if generalize == "none" and (keep or hierarchies):
         raise InvalidParams("keep and hierarchies say how to generalize.", hint='Say "auto".')
+    try:
+        drawn = np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InvalidParams("rng is no seed.", hint="Give a whole number from 0 on.") from error
     seen = given(graph, vertices)
     beside = {
         "buckets": buckets or {},
@@ -163,7 +167,6 @@ def protect(
         _advice(truth, params, _spelt_levels(hierarchies), keep) if generalize == "auto" else None
     )
     told = truth if advice is None else advice.lattice.at(advice.best.setting.levels)
-    drawn = np.random.default_rng(rng)
     made = anonymize(told, params, rng=drawn, options=options, progress=progress)
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
     owners = enumerate(made.origin.tolist())

@@ -40,6 +40,16 @@ def test_numbers_fall_into_buckets(value: object, category: str) -> None:
     assert SCHEMA.category("age", value) == category
 
 
+@pytest.mark.parametrize("mark", ["T", " "])
+@pytest.mark.parametrize("border", ["2020-01-31T06:00", "2020-01-31 06:00"])
+def test_moments_are_compared_however_they_are_written(mark: str, border: str) -> None:
+    """With a T or a blank before the time of day, on either side; a day begins at midnight."""
+    schema = Schema(("since",), "health", frozenset(), {"since": (border, "2020-02-01")})
+    texts = [f"2020-01-31{mark}05:59", f"2020-01-31{mark}06:00:00", f"2020-02-01{mark}00:00"]
+    told = [schema.category("since", text) for text in texts]
+    assert told == [f"<{border}", f"{border}..<2020-02-01", ">=2020-02-01"]
+
+
 def test_categories_stay_as_they_are() -> None:
     """An attribute without buckets is published as text."""
     assert [SCHEMA.category("city", x) for x in ("Ulm", 7, None)] == ["Ulm", "7", MISSING]

@@ -129,6 +129,13 @@ def test_a_seed_does_for_a_generator() -> None:
     assert everything_in(one.graph) == everything_in(other.graph)
 
 
+@pytest.mark.parametrize("rng", ["x", -1, 1.5])
+def test_what_is_no_seed_is_refused(rng: Any) -> None:
+    """With the name of the argument."""
+    with pytest.raises(InvalidParams, match="rng is no seed"):
+        ktsafe.protect(karate(), rng=rng, **ASKED)
+
+
 def test_two_calls_without_rng_differ() -> None:
     """Randomness comes from the system unless it is given."""
     one, two = (ktsafe.protect(karate(), **ASKED) for _ in range(2))
