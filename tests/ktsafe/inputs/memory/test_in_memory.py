@@ -69,8 +69,8 @@ def of_string_views() -> tuple[Any, ...]:
 
 
 def of_pandas() -> tuple[Any, ...]:
-    ties, people = (frame.to_pandas() for frame in of_pyarrow())
-    return ties, people
+    ties = pd.DataFrame(TIES, columns=["source", "target"])
+    return ties, pd.DataFrame({"id": NAMES, **COLUMNS}).astype({"town": "category"})
 
 
 def of_nullable_pandas() -> tuple[Any, ...]:
