@@ -6,10 +6,8 @@ mechanism never sees an id.
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import itertools
-import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ktsafe.buckets import Border, bucket_text, date_in, date_of
 from ktsafe.edges import adjacency, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import ranks
@@ -37,15 +36,10 @@ MISSING = "-"
 NONE = "none"
 """The sensitive attribute of a schema that has none: nobody has a value of it."""
 
-Border = float | str
-"""Where a bucket begins: a number, or a date as text."""
-
 Groups = Mapping[str, Sequence[str]]
 """The name of each group of values, and the values."""
 
 _TAKEN = frozenset({"id", "source", "target"})
-_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}.*)?")
-"""Dates in this form ascend as texts do."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +116,7 @@ class Schema:
             if len(kinds) != 1 or any(not a < b for a, b in itertools.pairwise(edges)):  # type: ignore[operator]
                 msg = f"The bucket edges of {name!r} must ascend."
                 raise InvalidGraph(msg)
-            if any(isinstance(edge, str) and not _DATE.fullmatch(edge) for edge in edges):
+            if any(isinstance(edge, str) and date_of(edge) is None for edge in edges):
                 msg = f"A bucket edge of {name!r} is no date."
                 raise InvalidGraph(msg, hint="Write dates such as 2020-01-31.")
         if both := sorted(self.nominal & self.buckets.keys()):
@@ -197,49 +191,13 @@ class Schema:
         if _is_nan(value):
             return MISSING
         if isinstance(edges[0], str):
-            return bucket_text(edges, _date(attribute, value))
+            return bucket_text(edges, date_in(attribute, value))
         try:
             number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             msg = f"Attribute {attribute!r} is bucketed but holds something that is no number."
             raise InvalidGraph(msg) from error
         return MISSING if _is_nan(number) else bucket_text(edges, number)
-
-
-def bucket_text(edges: Sequence[Border], value: Border) -> str:
-    """Return the bucket of a number, or of a date as text.
-
-    Examples
-    --------
-    >>> bucket_text((18, 65), 20), bucket_text(("2020-01-01",), "2021-05-09")
-    ('18..<65', '>=2020-01-01')
-    """
-    position = bisect.bisect_right(edges, _ascending(value), key=_ascending)
-    texts = [edge if isinstance(edge, str) else f"{edge:g}" for edge in edges]
-    if position == 0:
-        return f"<{texts[0]}"
-    if position == len(edges):
-        return f">={texts[-1]}"
-    return f"{texts[position - 1]}..<{texts[position]}"
-
-
-def _ascending(border: Border) -> Border:
-    """Return what is compared: of a moment the time of day stands behind a T, not a blank."""
-    return border.replace(" ", "T", 1) if isinstance(border, str) else border
-
-
-def date_of(value: object) -> str | None:
-    """Return a date as text that ascends with time; None for what is no date."""
-    text = str(value)
-    return text if _DATE.fullmatch(text) else None
-
-
-def _date(attribute: str, value: object) -> str:
-    text = date_of(value)
-    if text is None:
-        msg = f"Attribute {attribute!r} has buckets of dates but holds something that is no date."
-        raise InvalidGraph(msg, hint="Write dates such as 2020-01-31.")
-    return text
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -22,9 +22,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.buckets import Border, bucket_text, date_of
 from ktsafe.errors import InvalidGraph
 from ktsafe.generalization.value_merging import Items, merged, mixing
-from ktsafe.graph import MISSING, AttributedGraph, Border, Groups, bucket_text, date_of
+from ktsafe.graph import MISSING, AttributedGraph, Groups
 
 COUNTS: Final = (16, 8, 5, 4, 3, 2)
 """Numbers of groups that an attribute is told in."""

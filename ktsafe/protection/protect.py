@@ -9,12 +9,13 @@ from typing import Any, get_args
 import numpy as np
 
 from ktsafe.anonymization import anonymize
+from ktsafe.buckets import Border
 from ktsafe.errors import BelowMinimumUtility, InvalidParams
 from ktsafe.generalization.advice import Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
 from ktsafe.generalization.named_values import Named, named_values, people_of_values
-from ktsafe.graph import AttributedGraph, Border, Groups, Schema
+from ktsafe.graph import AttributedGraph, Groups, Schema
 from ktsafe.inputs.memory.in_memory import NONE, given
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams

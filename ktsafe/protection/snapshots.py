@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from ktsafe.buckets import Border
 from ktsafe.errors import raise_together
 from ktsafe.generalization.advice_in_words import schema_toml
-from ktsafe.graph import Border, Groups, Schema
+from ktsafe.graph import Groups, Schema
 from ktsafe.inputs.memory.in_memory import given
 from ktsafe.notebook import html_table
 from ktsafe.protection.input_faults import extra_faults, value_faults

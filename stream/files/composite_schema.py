@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.attributes.composite import check_part, composite_sensitive
+from ktsafe.buckets import Border
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import NONE, Border
+from ktsafe.graph import NONE
 
 JOINT: Final = "+"
 """Between the names of the parts, in the name of the composite attribute."""
