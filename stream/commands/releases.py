@@ -7,6 +7,7 @@ import datetime
 import json
 import shutil
 import tempfile
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,8 +70,8 @@ def read(
 ) -> int:
     """Rebuild complete releases, every byte checked: the latest, all, or as they appear.
 
-    A withdrawn release is told on standard error with the reason, and counts as none. In the folder
-    it keeps its marker, so other readers refuse it.
+    A withdrawn release is told on standard error with the reason, counts as none and is not written;
+    one that is withdrawn while releases are followed is removed again.
     """
     reader = _reader(config, folder, kafka, kafka_settings, topic, follow=follow)
     into.mkdir(parents=True, exist_ok=True)
@@ -78,7 +79,11 @@ def read(
     with closing(reader):
         if every or follow:
             found = False
-            for bundle in reader.read(into, follow=follow):
+            bundles: Iterable[ReleaseBundle] = reader.read(into, follow=follow)
+            if not follow:
+                # In a topic a withdrawal comes after its release: the last word counts.
+                bundles = list({bundle.release_id: bundle for bundle in bundles}.values())
+            for bundle in bundles:
                 found = True
                 if _is_refused(bundle, withdrawn=withdrawn):
                     continue
@@ -184,11 +189,13 @@ def _latest(reader: ReleaseReader, into: Path, graph: _Joined | None) -> Release
 
 
 def _is_refused(bundle: ReleaseBundle, *, withdrawn: bool) -> bool:
-    """Say that a release is withdrawn, and why; whether it is not to be given."""
+    """Say that a release is withdrawn, and why; whether it is not to be given, and is removed."""
     if not bundle.is_withdrawn():
         return False
     why = reason_of((bundle.folder / WITHDRAWN).read_bytes())
     typer.echo(f"{bundle.release_id} was withdrawn: {why}", err=True)
+    if not withdrawn:
+        shutil.rmtree(bundle.folder)
     return not withdrawn
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import ktsafe
 from ktsafe.connectors.base import WITHDRAWN
+from ktsafe.connectors.files import FileReleaseReader
 from ktsafe.reader import Withdrawn
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
@@ -81,8 +82,12 @@ def test_the_runbook_is_rehearsed(site, capsys):
     into = site / "mine"
     code, out, err = said(capsys, "releases", "read", config, "--into", into, "--all")
     assert (code, name in out, f"{name} was withdrawn: {WHY}" in err) == (Exit.OK, False, True)
+    assert sorted(path.name for path in into.iterdir()) == sorted({*names(site)} - {name})
+    audits = site / "audits"
+    command = ("releases", "read", config, "--into", audits, "--all", "--withdrawn")
+    assert said(capsys, *command)[0] == Exit.OK
     with pytest.raises(Withdrawn, match=WHY):
-        ktsafe.read(into / name)
+        ktsafe.read(audits / name)
     marker = json.loads((folder / WITHDRAWN).read_text())
     schema = json.loads((ROOT / "docs/schemas/withdrawal.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(marker)
@@ -90,6 +95,26 @@ def test_the_runbook_is_rehearsed(site, capsys):
     copy = site / "state" / "audit" / name / WITHDRAWN
     assert copy.read_bytes() == (folder / WITHDRAWN).read_bytes()
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+
+
+def test_what_is_withdrawn_while_releases_are_followed_is_removed_again(site, capsys, monkeypatch):
+    """Its reader has had it, is told, and has it no more."""
+    name, into = names(site)[1], site / "mine"
+    read = FileReleaseReader.read
+
+    def reading(self, folder, *, follow):
+        assert follow
+        yield from read(self, folder)
+        assert (into / name).is_dir()
+        said(capsys, "releases", "withdraw", name, site / "ktsafe.toml", "--why", WHY, "--yes")
+        yield next(b for b in read(self, folder) if b.is_withdrawn())
+
+    monkeypatch.setattr(FileReleaseReader, "read", reading)
+    code, _, err = said(
+        capsys, "releases", "read", site / "ktsafe.toml", "--into", into, "--follow"
+    )
+    assert (code, f"{name} was withdrawn: {WHY}" in err) == (Exit.OK, True)
+    assert sorted(path.name for path in into.iterdir()) == sorted({*names(site)} - {name})
 
 
 def test_the_latest_release_is_refused_once_withdrawn(site, capsys):
@@ -100,6 +125,7 @@ def test_the_latest_release_is_refused_once_withdrawn(site, capsys):
     code, out, err = said(capsys, *read)
     assert (code, out) == (Exit.UNSAFE, "")
     assert f"{last} was withdrawn: {WHY}" in err
+    assert not list((site / "mine").iterdir())
     code, out, err = said(capsys, *read, "--withdrawn")
     assert (code, last in out) == (Exit.OK, True)
 
