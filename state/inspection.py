@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -99,6 +99,20 @@ def examine(path: Path, schema: Schema) -> Examined:
             frozenset(pages),
             recovered.schema_digest,
         )
+
+
+def people_behind(path: Path, schema: Schema, aliases: Collection[bytes]) -> list[str]:
+    """Return the persons in a store that have one of these keyed hashes.
+
+    Raises
+    ------
+    StateUnusable, StateCorrupted, StateMismatch
+        As `examine`.
+    """
+    wanted = frozenset(aliases)
+    with _opened(path) as database:
+        vertices = recover(database, schema).graph.vertices
+        return sorted(name for name in vertices.numbers if vertices.alias(name) in wanted)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ktsafe.inputs.spelling import id_text
 from ktsafe.state.errors import StateLocked
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
@@ -49,12 +50,14 @@ def erase(
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import erasure
+    from ktsafe.stream.maintenance.erasure_notes import note
     from ktsafe.stream.service.control_client import ask
 
     settings = configuration.load(config)
     ids = _ids(person)
     if prove:
         return _prove(settings, ids, wait, as_json=as_json)
+    ids = list(dict.fromkeys(id_text(each) or each for each in ids))
     if not yes:
         ask_first(f"Erase {len(ids):,} person(s) for good?")
     report = ask(places.private_folder(settings), "erase", {"ids": ids}, patience_s=wait)
@@ -65,6 +68,7 @@ def erase(
                 ids,
                 places.audit_folder(settings),
                 lambda ids: settings.config.dead_letters.erase(settings.site, ids),
+                lambda aliases: note(places.private_folder(settings), aliases),
             )
     report["note"] = REMAINS
     say(report, "\n".join(_lines(report)), as_json=as_json)
@@ -72,7 +76,7 @@ def erase(
 
 
 def _prove(settings: Settings, texts: list[str], wait_s: float, *, as_json: bool) -> int:
-    """Say what is left of ids and values; 1 if anything is."""
+    """Say what is left of ids and values; 1 if anything is, but for what chance may have put."""
     from ktsafe.stream.commands.state import parts_now
     from ktsafe.stream.config import places
     from ktsafe.stream.maintenance.remains import remains
@@ -82,10 +86,14 @@ def _prove(settings: Settings, texts: list[str], wait_s: float, *, as_json: bool
     with parts_now(settings, wait_s) as parts:
         others = [path for path in sorted(private.iterdir()) if path.name != STORE]
         others += [letters] if letters is not None and letters.exists() else []
-        left = remains(texts, [parts.store, *others])
-    report = {"looked_for": len(texts), "left": left, "note": OUT_OF_REACH}
+        left, chance = remains(texts, [parts.store, *others])
+    report = {"looked_for": len(texts), "left": left, "chance": chance, "note": OUT_OF_REACH}
     lines = [f"left      {n:,} in {place}" for place, n in left.items()]
     lines = lines or [f"left      nothing of {len(texts):,}"]
+    lines += [
+        f"chance    {n:,} in {place}: among random letters, where short texts stand by chance"
+        for place, n in chance.items()
+    ]
     if letters is None:
         lines.append("letters   in a topic: not looked at")
     say(report, "\n".join([*lines, f"note      {OUT_OF_REACH}"]), as_json=as_json)
@@ -104,6 +112,11 @@ def _lines(report: dict[str, Any]) -> list[str]:
         lines.append(f"letters   {letters:,} dead letters blanked")
     if report["release_given_up"]:
         lines.append("release   one that was not staged yet is given up")
+    if not report["noted"]:
+        lines.append(
+            "restore   nothing could be noted beside the state folder: restoring a backup from "
+            "before will bring them back without a word"
+        )
     return [*lines, f"note      {report['note']}"]
 
 

@@ -70,8 +70,8 @@ def read(
 ) -> int:
     """Rebuild complete releases, every byte checked: the latest, all, or as they appear.
 
-    A withdrawn release is told on standard error with the reason, counts as none and is not written;
-    one that is withdrawn while releases are followed is removed again.
+    A withdrawn release is told on standard error with the reason, counts as none and is not
+    written; one that is withdrawn while releases are followed is removed again.
     """
     reader = _reader(config, folder, kafka, kafka_settings, topic, follow=follow)
     into.mkdir(parents=True, exist_ok=True)

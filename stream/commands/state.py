@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -117,18 +118,44 @@ def restore_state(
 
     Events since the backup are read again from the feed. Releases that were published since are
     made again by `ktsafe run`, and compared with those at the sink, before it publishes others.
+    People who were erased by command since are back; they are named, to be erased again.
     """
-    from ktsafe.state.inspection import examine
+    from ktsafe.state.inspection import examine, people_behind
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import backup as backups
+    from ktsafe.stream.maintenance.erasure_notes import noted_since
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
     listing = backups.restore(backup, private, lambda store: examine(store, settings.schema))
-    report = {"restored": str(private), "last_release": listing.last_release}
-    say(report, f"{private}: restored from {backup}", as_json=as_json)
+    erased = noted_since(private, listing.made_us)
+    back = people_behind(private / STORE, settings.schema, erased) if erased else []
+    made = rfc3339(listing.made_us)
+    report = {
+        "restored": str(private),
+        "last_release": listing.last_release,
+        "made": made,
+        "brought_back": None if erased is None else back,
+    }
+    lines = [f"{private}: restored from {backup}, of {made}"]
+    if back:
+        lines.append(f"back      {', '.join(back)}: erased since then, and here again")
+        lines.append(f"again     {_erase_again(back, config)}")
+        lines.append("          once `ktsafe run` has made again what was published since then")
+    elif erased is None:
+        lines.append("back      whoever was erased since then; who that is was not noted here")
+        lines.append(f"again     ktsafe erase ID {config}")
+    say(report, "\n".join(lines), as_json=as_json)
     return Exit.OK
+
+
+def _erase_again(people: Sequence[str], config: Path) -> str:
+    """Return the command that erases people."""
+    if len(people) > 1:
+        return f"ktsafe erase - {shlex.quote(str(config))}, with these ids, one a line"
+    dashes = "-- " if people[0].startswith("-") else ""
+    return f"ktsafe erase {dashes}{shlex.quote(people[0])} {shlex.quote(str(config))}"
 
 
 @app.command("check")

@@ -36,6 +36,8 @@ REWRITTEN_AT_ONCE: Final = 64
 """Mappings whose new bytes lie beside the old ones until they are recorded."""
 EraseLetters = Callable[[Sequence[str]], int | None]
 """Blanks dead letters that name persons; returns how many, None where they are out of reach."""
+NoteErased = Callable[[Sequence[bytes]], bool]
+"""Notes the keyed hashes of those who are erased; returns whether that was possible."""
 
 
 class Eraser:
@@ -175,9 +177,14 @@ def _deletion(person: str, time_us: int) -> VertexDelete:
 
 
 def erase_everywhere(
-    store: GraphStore, ids: Sequence[str], audit_dir: Path, erase_letters: EraseLetters
+    store: GraphStore,
+    ids: Sequence[str],
+    audit_dir: Path,
+    erase_letters: EraseLetters,
+    note_erased: NoteErased,
 ) -> dict[str, Any]:
     """Erase persons from graph, past mappings, dead letters and the disk; return what was done."""
+    noted = note_erased([store.alias(person) for person in ids])
     unknown = sum(store.gone(ids, ALL_LIVES))
     had_cut = store.ledger.pending_cut() is not None
     letters = erase_letters(ids)
@@ -189,6 +196,7 @@ def erase_everywhere(
         "mapping_entries_blanked": blanked,
         "dead_letters_blanked": letters,
         "release_given_up": had_cut,
+        "noted": noted,
     }
 
 

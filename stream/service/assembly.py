@@ -23,6 +23,7 @@ from ktsafe.state.store import GraphStore
 from ktsafe.stream.config.places import audit_folder, private_folder
 from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings
+from ktsafe.stream.maintenance.erasure_notes import note
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.monitoring import status_board, status_server
 from ktsafe.stream.monitoring.summary import Summary
@@ -75,6 +76,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             sink=config.sink.release_sink(settings.site),
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
+            note_erased=lambda aliases: note(private_folder(settings), aliases),
             open_reader=release_reader(settings),
         )
         plan = _service_settings(settings, maker, drain=drain)

@@ -11,7 +11,7 @@ import msgspec
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused
 from ktsafe.stream.maintenance import backup
-from ktsafe.stream.maintenance.erasure import EraseLetters, erase_everywhere
+from ktsafe.stream.maintenance.erasure import EraseLetters, NoteErased, erase_everywhere
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
 from ktsafe.stream.service.loop import Loop
@@ -34,6 +34,8 @@ class Operations:
         What a new sequence begins with: see `ktsafe.stream.release.sequence_inputs`.
     erase_letters:
         Blanks dead letters, which nobody writes meanwhile.
+    note_erased:
+        Notes who is erased, for whoever restores a backup.
     wall_us:
         The wall clock, microseconds since the epoch.
     """
@@ -44,6 +46,7 @@ class Operations:
     build: BuildSettings
     inputs_digest: str
     erase_letters: EraseLetters
+    note_erased: NoteErased
     wall_us: Callable[[], int]
 
     def must_wait(self, command: str) -> bool:
@@ -79,7 +82,9 @@ class Operations:
         if not self.loop.checkpoint():
             raise Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
         try:
-            return erase_everywhere(self.store, ids, self.build.audit_dir, self.erase_letters)
+            return erase_everywhere(
+                self.store, ids, self.build.audit_dir, self.erase_letters, self.note_erased
+            )
         except OSError as error:
             # The service goes on; what the graph has let go of leaves the disk when it has room.
             raise Refused(

@@ -30,7 +30,7 @@ from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import REAL_CLOCKS, Clocks
 from ktsafe.stream.files.release_figures import recent_releases
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
-from ktsafe.stream.maintenance.erasure import EraseLetters, Eraser, erase_again
+from ktsafe.stream.maintenance.erasure import EraseLetters, Eraser, NoteErased, erase_again
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import give_back, keep_loaded
@@ -83,8 +83,9 @@ class OneThread:
 class Ports:
     """What a service reads from, and writes to. Whatever it opens it closes again.
 
-    Without `open_control` nobody can command it; `erase_letters` blanks dead letters. Without
-    `open_reader` of the sink a state that is behind it cannot catch up.
+    Without `open_control` nobody can command it; `erase_letters` blanks dead letters of those who
+    are erased, `note_erased` notes them. Without `open_reader` of the sink a state that is behind
+    it cannot catch up.
     """
 
     open_store: Callable[[], GraphStore]
@@ -93,6 +94,7 @@ class Ports:
     sink: ReleaseSink
     open_control: Callable[[], Control] | None = None
     erase_letters: EraseLetters = lambda _: None
+    note_erased: NoteErased = lambda _: False
     open_reader: Callable[[], ReleaseReader] | None = None
 
 
@@ -157,6 +159,7 @@ def run_service(
             build=build,
             inputs_digest=inputs_digest(*inputs),
             erase_letters=ports.erase_letters,
+            note_erased=ports.note_erased,
             wall_us=clocks.wall_us,
         )
         control = stack.enter_context(ports.open_control())

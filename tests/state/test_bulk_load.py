@@ -142,7 +142,7 @@ def test_people_of_a_filled_store_leave_as_others_do(path: Path) -> None:
     filled(path, [("f", "18", person) for person in people], [(0, 1)])
 
     def remaining() -> dict[str, int]:
-        return remains(people[7:8], [path])
+        return remains(people[7:8], [path]).left
 
     assert sum(remaining().values()) == 1
     with closing(RocksDBStore.open(path, SCHEMA)) as store:

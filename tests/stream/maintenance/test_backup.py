@@ -1,9 +1,11 @@
 """Backups: whole or refused, restored or not begun, and never a second history."""
 
 import hashlib
+import io
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 
@@ -296,6 +298,41 @@ def test_a_state_that_is_behind_its_sink_catches_up(tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["sound"]
     assert report["releases"] == len([p for p in releases.iterdir() if p.is_dir()])
+
+
+def test_a_restoration_names_who_was_erased_since(tmp_path, capsys, monkeypatch):
+    """On the owner's terminal, with the command that erases them again; others are not named."""
+    feed = services.small_feed(people=60)
+    site = running.files_site(tmp_path / "site", [feed], services.ATTRIBUTES, "month")
+    site.drain()
+    first, second, third = sorted(site.graph()[0])[:3]
+    config, private = str(site.config), site.folder / "state"
+
+    def restored_from(to):
+        shutil.rmtree(private)
+        capsys.readouterr()
+        assert run_command(["state", "restore", config, str(to)]) == Exit.OK
+        return capsys.readouterr().out
+
+    assert run_command(["state", "backup", config, str(tmp_path / "early")]) == Exit.OK
+    assert "was not noted" in restored_from(tmp_path / "early")
+    assert run_command(["erase", first, config, "--yes"]) == Exit.OK
+    assert run_command(["state", "backup", config, str(tmp_path / "later")]) == Exit.OK
+    notes = tmp_path / "site" / "state.erased"
+    assert stat.S_IMODE(notes.stat().st_mode) == 0o600
+    assert first not in notes.read_text()
+    said = restored_from(tmp_path / "later")
+    assert "back " not in said
+    said = restored_from(tmp_path / "early")
+    assert f"back      {first}: erased since then" in said
+    assert f"ktsafe erase {first} {config}" in said
+    assert first in site.graph()[0]
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{first}\n{second}\n"))
+    assert run_command(["erase", "-", config, "--yes"]) == Exit.OK
+    said = restored_from(tmp_path / "early")
+    assert f"back      {first}, {second}: erased since then" in said
+    assert "ktsafe erase - " in said
+    assert third not in said
 
 
 def test_a_state_of_another_sequence_than_its_sink_does_not_publish(tmp_path, capsys):

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import csv
+import hashlib
 import json
 import secrets
 import subprocess
@@ -230,13 +231,13 @@ def test_values_that_nobody_has_leave_the_memory_of_a_sequence(tmp_path, monkeyp
             seed=1,
         )
         world.run()
-        assert len(remains([odd, note, ANN], [folder])) >= 1
+        assert len(remains([odd, note, ANN], [folder]).left) >= 1
         assert found(folder, [odd, note]) == {odd, note}
         world.extend(0, then)
         world.run()
         left = {odd, note} if not forgets else set()
         assert found(folder, [odd, note, ANN]) <= left
-        assert len(remains([odd, note, ANN], [folder])) <= len(left)
+        assert len(remains([odd, note, ANN], [folder]).left) <= len(left)
         world.extend(0, last)
         world.run()
         assert found(folder, [odd, note]) == {odd}  # Somebody has it again.
@@ -249,6 +250,59 @@ def test_values_that_nobody_has_leave_the_memory_of_a_sequence(tmp_path, monkeyp
         released.append(tables)
     assert len(released[0]) == 8
     assert released[0] == released[1]
+
+
+NOISE = base64.b64encode(hashlib.shake_256(b"noise").digest(600)).decode()
+DIGEST = hashlib.sha256(b"noise").hexdigest()
+
+
+@pytest.mark.parametrize("content", ['{"cut": "NOISE"}', '{"sha256": "DIGEST"}', "ID,f\n"])
+def test_a_short_text_among_random_letters_is_told_apart(tmp_path, content):
+    """Digests, published ids, and what is encrypted."""
+    noise = {"NOISE": NOISE, "DIGEST": DIGEST, "ID": DIGEST[:16]}
+    (name,) = (each for each in noise if each in content)
+    # Every pair of letters that stands in the noise, as if somebody were called so.
+    texts = {noise[name][i : i + 2] for i in range(len(noise[name]) - 1)}
+    texts = {text for text in texts if text not in content.replace(name, "")}
+    (tmp_path / "file").write_text(content.replace(name, noise[name]))
+    assert remains(sorted(texts), [tmp_path]) == ({}, {str(tmp_path / "file"): len(texts)})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'{{"cut": "{NOISE}", "id": "p9"}}',
+        f"{DIGEST[:16]},p9\n",
+        "group-of-p9s-and-others",
+        base64.b64encode(b'{"id": "p9", "more": 1}').decode(),
+        base64.b64encode(b'\x00\x02\x08p9\x04"more": 1').decode(),
+    ],
+)
+def test_a_short_text_is_left_where_it_means_something(tmp_path, content):
+    """Beside random letters, in other words, and encoded."""
+    (tmp_path / "file").write_text(content)
+    assert remains(["p9"], [tmp_path]) == ({str(tmp_path / "file"): 1}, {})
+
+
+def test_a_long_text_is_no_chance(tmp_path):
+    """Nor is one that is all of a run."""
+    (tmp_path / "file").write_text(f'{{"sha256": "{DIGEST}"}}')
+    for text in (DIGEST, DIGEST[3:15]):
+        assert remains([text], [tmp_path]) == ({str(tmp_path / "file"): 1}, {})
+
+
+def test_a_proof_says_what_may_be_chance(site, capsys):
+    """Two letters of an encrypted cut are nobody's id: the proof holds, and shows the place."""
+    made, _ = site
+    (manifest,) = (made.folder / "state" / "staging").glob("*/manifest.json")
+    cut = json.loads(manifest.read_text())["cut"]
+    pairs = [cut[i : i + 2] for i in range(40, 900, 2)]
+    private = made.folder / "state"
+    pair = next(each for each in pairs if not remains([each], [private]).left)
+    assert run_command(["erase", pair, str(made.config), "--prove"]) == Exit.OK
+    said = capsys.readouterr().out
+    assert "left      nothing of 1" in said
+    assert f"chance    1 in {manifest}" in said
 
 
 def test_what_is_left_is_found_however_it_is_written(tmp_path):
@@ -265,7 +319,7 @@ def test_what_is_left_is_found_however_it_is_written(tmp_path):
     }
     for name, data in written.items():
         (tmp_path / name).write_bytes(data)
-    assert set(remains([word], [tmp_path])) == {
+    assert set(remains([word], [tmp_path]).left) == {
         str(tmp_path / name) for name in written if name != "nothing"
     }
     database = Database(tmp_path / "db", create=True)

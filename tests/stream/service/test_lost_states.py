@@ -69,7 +69,9 @@ def whole(tmp_path_factory):
     made.take()
     # Somebody is erased by command between the third release and the fourth.
     made.run(until=3)
-    erase_everywhere(made.store, ["p1-3", "p2-4"], made.world.folder / "audit", lambda _: None)
+    erase_everywhere(
+        made.store, ["p1-3", "p2-4"], made.world.folder / "audit", lambda _: None, lambda _: True
+    )
     made.run()
     return made
 
