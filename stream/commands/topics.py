@@ -54,7 +54,8 @@ def _specs(
     from ktsafe.connectors.kafka_topics import Role, TopicSpec
     from ktsafe.stream.config import settings as configuration
 
-    config = configuration.load(path).config
+    settings = configuration.load(path)
+    config = settings.config
     specs = []
     for table, role, number in (
         (config.source, Role.EVENTS, partitions),
@@ -65,7 +66,7 @@ def _specs(
             specs.append(
                 TopicSpec(name=topic, role=role, partitions=number, replication_factor=replication)
             )
-    if config.kafka is None or not specs:
+    if not specs:
         msg = f"{path} names no Kafka topic."
         raise ConfigError(msg, hint='Give a connector kind = "kafka" and a [kafka] table.')
-    return hurried(config.kafka, wait_s), specs
+    return hurried(settings.site.cluster, wait_s), specs

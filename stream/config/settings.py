@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ktsafe import PrivacyParams, Schema
-from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_settings import KafkaSettings, KafkaTable
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import MIN_F1, Aim
 from ktsafe.sequence import SequenceOptions
@@ -151,7 +151,7 @@ class Config(Section, frozen=True):
     privacy: PrivacyTable = PrivacyTable()
     sequence: SequenceTable = SequenceTable()
     workers: WorkersTable = WorkersTable()
-    kafka: KafkaSettings | None = None
+    kafka: KafkaTable | None = None
     attack: AttackTable = AttackTable()
     statistics: StatisticsTable = StatisticsTable()
     ingest: IngestTable = IngestTable()
@@ -197,9 +197,9 @@ def load_kafka(path: Path) -> KafkaSettings:
     document = {"kafka": _document(path).get("kafka")}
     refuse_secrets(document, str(path))
     try:
-        found = msgspec.convert(document, dict[str, KafkaSettings])
+        found = msgspec.convert(document, dict[str, KafkaTable])
     except msgspec.ValidationError as error:
-        msg = f"{path}: {config_error_text(error, KafkaSettings)}"
+        msg = f"{path}: {config_error_text(error, KafkaTable)}"
         raise ConfigError(msg, hint="`ktsafe config` prints every key.") from error
     return found["kafka"].resolved(path.parent.resolve())
 
@@ -240,8 +240,6 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
     _check_private(config, Site(base), name)
     _check_figures(config.metrics, name)
     _check_workers(config.workers, name)
-    if config.kafka is not None:
-        config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
         if config.attributes is not None:
             schema = config.attributes.to_schema()
@@ -262,7 +260,12 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         raise ConfigError(f"{name}: release.every {error}.") from error
     return Settings(
         config=config,
-        site=Site(base.resolve(), config.kafka, config.release.change_max, schema.nominal),
+        site=Site(
+            base.resolve(),
+            None if config.kafka is None else config.kafka.resolved(base.resolve()),
+            config.release.change_max,
+            schema.nominal,
+        ),
         schema=schema,
         params=params,
         sequence=sequence,

@@ -37,7 +37,7 @@ AUTHORIZER = {
     # Whoever comes by the plain listener administers; the service comes by the other one.
     "super.users": "User:ANONYMOUS",
 }
-PATIENT = "request_timeout_s = 10\nretry_for_s = 2\nmetadata_max_age_s = 1\n"
+PATIENT = {"request_timeout_s": 10.0, "retry_for_s": 2.0, "metadata_max_age_s": 1.0}
 NEEDED = ["read events", "write releases", "read releases", "transactions", "write letters"]
 WITHDRAWN = [
     (["read events"], "may no longer be read"),
@@ -145,8 +145,8 @@ def place(broker: Guarded, tmp_path: Path) -> Place:
             f'transactional_id = "publisher-{number}"'
         ),
         every="month",
-        kafka="\n[kafka]\n" + table + PATIENT,
-    )
+        kafka="\n[kafka]\n" + table,
+    ).overriding(kafka=PATIENT)
     text = made.config.read_text()
     letters = f'kind = "kafka"\ntopic = "{topics[Role.DEAD_LETTERS]}"'
     made.config.write_text(text.replace('kind = "files"\npath = "dead-letters.jsonl"', letters))

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_settings import KafkaTable
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import ConfigError
@@ -132,7 +132,7 @@ def test_the_printed_example_shows_every_key_of_a_cluster():
     """They stand as comments, since most feeds are files at first; defaults are the program's."""
     text = resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
     shown = text.partition("# [kafka]")[2]
-    for field in msgspec.structs.fields(KafkaSettings):
+    for field in msgspec.structs.fields(KafkaTable):
         is_given = field.default is not None and field.default is not msgspec.NODEFAULT
         default = json.dumps(field.default) if is_given else ""
         assert f"{field.name} = {default}" in shown
