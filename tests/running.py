@@ -65,7 +65,7 @@ idle_s = 3600
 lateness_max_s = {lateness_max_s}
 
 [metrics]
-enabled = false
+port = 0
 
 [log]
 level = "warning"

@@ -117,7 +117,6 @@ class MetricsTable(Section, frozen=True):
     loopback "local users" admits every user of this machine without one.
     """
 
-    enabled: bool = True
     host: str = "127.0.0.1"
     port: Port = 9464
     healthy_within_s: Seconds = 60.0
@@ -341,7 +340,7 @@ def _check_workers(table: WorkersTable, name: str) -> None:
 
 def _check_figures(table: MetricsTable, name: str) -> None:
     """Refuse to show the secrets of releases to everybody that reaches the server."""
-    if not table.enabled or table.has_token or not table.figures:
+    if table.has_token or not table.figures:
         return
     remedy = "Set metrics.token_file or metrics.token_env"
     if not is_loopback(table.host):

@@ -80,6 +80,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("sequence.max_age", 1, "max_age"),
         ("sequence.sybil_margin", 2, "sybil_margin"),
         ("sequence.birth_wait_max", 12, "birth_wait_max"),
+        ("metrics.enabled", False, "enabled"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.record_bytes_max", 0, "record_bytes_max"),
         ("ingest.checkpoint_records_max", 10_000, "checkpoint_records_max"),

@@ -50,10 +50,12 @@ FORMER = {
 
 
 def opened(packed: Path, folder: Path) -> Path:
-    """Unpack what a revision left, and return its configuration."""
+    """Unpack what a revision left, and return its configuration, without a key that is no more."""
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
-    return folder / "ktsafe.toml"
+    config = folder / "ktsafe.toml"
+    config.write_text(config.read_text().replace("enabled = false", "port = 0"))
+    return config
 
 
 def further(releases: int) -> str:
