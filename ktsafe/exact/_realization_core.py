@@ -123,7 +123,7 @@ def realize(
             n_late += 1
         else:
             join(wiring, u, v, False)
-    missing = 0
+    n_left = 0
     for i in range(n_late):
         u, v = wanting[late[i], 0], wanting[late[i], 1]
         if not (
@@ -131,8 +131,32 @@ def realize(
             or along_path(wiring, u, v, False)
             or along_path(wiring, u, v, True)
         ):
-            missing += 1
-    return missing
+            late[n_left] = late[i]
+            n_left += 1
+    return with_other_partners(wiring, wanting, late[:n_left])
+
+
+@inner_kernel
+def with_other_partners(wiring: Wiring, wanting: NDArray[np.int64], left: NDArray[np.int64]) -> int:
+    """Join what found no place with other partners; return how many still find none.
+
+    Where degrees are possible, a path leads from each vertex that lacks an edge to one that does,
+    and that is not always the one that it drew.
+    """
+    n = len(left)
+    i = j = 0
+    while i < n:
+        u, v = wanting[left[i], 0], wanting[left[j], 1]
+        if u != v and along_path(wiring, u, v, True):
+            wanting[left[j], 1] = wanting[left[i], 1]
+            n -= 1
+            left[i] = left[n]
+            i = j = 0
+        elif j + 1 < n:
+            j += 1
+        else:
+            i, j = i + 1, 0
+    return n
 
 
 @inner_kernel

@@ -12,11 +12,11 @@ from tests.stream.service.simulation import event
 
 pytestmark = pytest.mark.integration
 
-RECORDS_MS = 40_000
+RECORDS_MS = 1_767_225_640_000
 """The timestamp of every record, which bounds how far ahead its event may be."""
 KAFKA_BAD = [
     *BAD,
-    Bad("ahead_of_time", "over 300 s ahead of its record", vertex(time="340001")),
+    Bad("ahead_of_time", "over 300 s ahead of its record", vertex(time=f"{RECORDS_MS + 300_001}")),
     Bad("too_large", "over 1048576 bytes", bad_input.big()),
 ]
 # Where a record has a timestamp its event needs no time.
@@ -24,7 +24,10 @@ TIMELESS = vertex(vertex_id='"gil"', time="null")
 OTHER = [None, bad_input.wire(event("vertex.upsert", 15, "flo", gender="f")), TIMELESS]
 VALID = [
     [*bad_input.EARLY, *bad_input.LATE],
-    [event("vertex.upsert", 15, "flo", gender="f"), event("vertex.upsert", 40, "gil")],
+    [
+        event("vertex.upsert", 15, "flo", gender="f"),
+        event("vertex.upsert", RECORDS_MS / 1000, "gil"),
+    ],
 ]
 ATTRIBUTES = {
     "quasi_identifiers": list(bad_input.SCHEMA.quasi_identifiers),
@@ -80,7 +83,7 @@ def test_bad_input_is_told_and_good_input_is_applied(tmp_path, cluster):
     assert site.graph() == feeds.fold(VALID, bad_input.SCHEMA.attributes)
     assert site.offsets() == {("bad-events", 0): len(values), ("bad-events", 1): len(OTHER)}
     found = site.releases(tmp_path / "read")
-    assert len(found) == 4
+    assert len(found) == 5
     running.verify_releases([tmp_path / "read"])
 
     letters = cluster.records("bad-dead")

@@ -192,7 +192,7 @@ def config_file(folder: Path, attributes: str) -> Path:
     path.write_text(
         attributes + '[source]\nkind = "files"\npaths = ["feed.jsonl"]\n[sink]\nkind = "files"\n'
         'folder = "releases"\n[dead_letters]\nkind = "files"\npath = "dead.jsonl"\n[state]\n'
-        'folder = "state"\n[release]\nevery = "1d"\n'
+        'folder = "state"\n[release]\nevery = "1d"\nmin_f1 = 0.0\n'
     )
     return path
 

@@ -43,6 +43,17 @@ def test_two_classes_are_filled_whenever_that_is_possible(data):
         )
 
 
+def test_who_draws_a_partner_without_a_way_gets_another():
+    """Here every draw but some leaves two edges whose ends find each other, and not their own."""
+    pair, degrees = pair_of([4, 4], [4, 4]), np.array([7, 3])
+    nothing = np.zeros((0, 2), dtype=np.int32)
+    for seed in range(50):
+        filled = realize(pair, degrees, degrees, nothing, rng=np.random.default_rng(seed))
+        assert filled is not None
+        as_set(filled)
+        assert np.array_equal(degrees_of(filled, 16), np.tile(np.repeat(degrees, 4), 2))
+
+
 def gale_ryser(a, b):
     """Return whether a simple bipartite graph has the given degrees."""
     if a.sum() != b.sum():

@@ -21,10 +21,14 @@ EVENTS = st.one_of(
 )
 
 
+BEGIN_MS = 1_767_225_600_000
+"""2026: numbers before 1990 are no milliseconds."""
+
+
 def wire(event, time):
     """Return the event as a line of a feed."""
     kind, first, *rest = event
-    line = {"type": kind, "time": time}
+    line = {"type": kind, "time": BEGIN_MS + time}
     if kind == "vertex.upsert":
         name = "group" if rest[1] else "health"
         return {**line, "id": first, "attributes": {name: rest[0]}}
@@ -55,13 +59,13 @@ def test_a_feed_folds_to_the_same_graph(tmp_path_factory, history, times):
             continue
         now += passed - 1  # Sometimes a little out of order.
         lines.append(wire(event, now))
-        changes.append((now, change(event, Stamp(now * 1000, "t", 0, number))))
+        changes.append((now, change(event, Stamp((BEGIN_MS + now) * 1000, "t", 0, number))))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     feed = TrueFeed(path)
     for time in times:
         stop = next((i for i, (at, _) in enumerate(changes) if at > time), len(changes))
         vertices, edges = fold([x for _, x in changes[:stop]])
-        true = feed.at(time * 1000, SCHEMA, Declared())
+        true = feed.at((BEGIN_MS + time) * 1000, SCHEMA, Declared())
         assert true.people == sorted(vertices)
         for name, texts in zip(
             SCHEMA.attributes, (*true.values, true.sensitive_texts), strict=True
@@ -79,7 +83,7 @@ def test_a_feed_goes_on_from_an_imported_graph(tmp_path_factory, history, cut):
     for name, part in (("all", lines), ("later", lines[cut:])):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in part))
     whole = TrueFeed(folder / "all.jsonl")
-    begun = whole.at((999 + cut) * 1000, SCHEMA, Declared())
+    begun = whole.at((BEGIN_MS + 999 + cut) * 1000, SCHEMA, Declared())
     files = folder / "vertices.csv", folder / "edges.csv"
     people = zip(begun.people, *begun.values, begun.sensitive_texts, strict=True)
     ties = [[begun.people[v] for v in edge] for edge in begun.edges.tolist()]
@@ -89,7 +93,9 @@ def test_a_feed_goes_on_from_an_imported_graph(tmp_path_factory, history, cut):
         file.write_text("\n".join([header, *map(",".join, rows)]) + "\n")
     later = TrueFeed(folder / "later.jsonl", files)
     for time in (999 + cut + len(lines), 999 + cut):
-        expected, found = (feed.at(time * 1000, SCHEMA, Declared()) for feed in (whole, later))
+        expected, found = (
+            feed.at((BEGIN_MS + time) * 1000, SCHEMA, Declared()) for feed in (whole, later)
+        )
         assert found.people == expected.people
         assert [*found.values, found.sensitive_texts] == [
             *expected.values,

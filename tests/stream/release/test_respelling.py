@@ -52,7 +52,7 @@ def run(world: World) -> Counts:
     return counts
 
 
-@pytest.mark.parametrize("spelling", ["ILL", "ill ", "'ill'", "i l l", "Ill"])
+@pytest.mark.parametrize("spelling", ["ILL", "i ll", "'ill", "i l l", "Ill"])
 @pytest.mark.parametrize("share", [1, 0.02], ids=["everybody", "one person"])
 def test_almost_a_sensitive_value_is_withheld(tmp_path: Path, spelling: str, share: float) -> None:
     """However few write it: the problem names attribute, value, and the declared one."""
