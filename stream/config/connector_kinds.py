@@ -23,6 +23,7 @@ from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, S
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.letters import Payload
 from ktsafe.connectors.signing import Signer
+from ktsafe.graph import Schema
 from ktsafe.plug_ins import found
 from ktsafe.stream.config.section import Section
 from ktsafe.stream.errors import ConfigError
@@ -50,14 +51,14 @@ class Site:
         The cluster of the `[kafka]` table, if there is one.
     change_max:
         The share of the people whose value may differ from one dump to the next.
-    nominal:
-        Attributes whose values are codes.
+    schema:
+        What is published.
     """
 
     base: Path
     kafka: KafkaSettings | None = None
     change_max: float = 0.2
-    nominal: frozenset[str] = frozenset()
+    schema: Schema | None = None
 
     def path(self, text: str) -> Path:
         """Return a configured path.

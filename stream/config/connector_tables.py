@@ -124,11 +124,11 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
     def source(self, site: Site, *, record_bytes_max: int) -> Source:
         """Return a source that compares each dump with the one before."""
         from ktsafe.connectors.snapshots import SnapshotSource
-        from ktsafe.stream.files.own_tables import OwnTables
+        from ktsafe.stream.ingest.own_tables import OwnTables
 
         return SnapshotSource(
             site.path(self.folder),
-            OwnTables(self.columns, site.nominal),
+            OwnTables(self.columns, site.schema),
             topic=self.topic,
             attributes=self.attributes,
             loss_max=self.loss_max,

@@ -263,7 +263,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
             base.resolve(),
             None if config.kafka is None else config.kafka.resolved(base.resolve()),
             config.release.change_max,
-            schema.nominal,
+            schema,
         ),
         schema=schema,
         params=params,

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import MISSING, Schema
+from ktsafe import Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 from ktsafe.errors import BadLines, InvalidGraph, raise_together
@@ -35,13 +35,12 @@ from ktsafe.state.store import Position
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import gathered
 from ktsafe.stream.ingest import events
+from ktsafe.stream.ingest.stored_texts import StoredTexts
 from ktsafe.stream.process.private_folder import IMPORTING, STORE
 
 IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""
 ROWS_AT_ONCE: Final = 10_000
-MEMO_MAX: Final = 1 << 14
-"""Texts per attribute that are looked at once; measures may have many."""
 
 Progress = Callable[[str, float], None]
 
@@ -215,7 +214,7 @@ def _import_vertices(
     load: BulkLoad, people: People, schema: Schema, at_us: int, progress: Progress, bad: BadLines
 ) -> None:
     """Load every vertex of the table."""
-    stored = [_Stored(schema, name) for name in schema.columns]
+    stored = [StoredTexts(schema, name) for name in schema.columns]
     nobodys: list[str | None] = [None] * (len(schema.attributes) - len(stored))
 
     def rows() -> Iterator[tuple[int, str, list[str | None]]]:
@@ -232,26 +231,6 @@ def _import_vertices(
 
     load.add_vertices(Registered((IMPORT_TOPIC, 0), at_us), rows())
     progress(f"{len(people.position):,} vertices", 0.3)
-
-
-class _Stored(dict[str | None, str | None]):
-    """What the store keeps for a text of an attribute: as written, None where it is missing."""
-
-    def __init__(self, schema: Schema, name: str) -> None:
-        super().__init__(dict.fromkeys((None, MISSING)))
-        self._schema = schema
-        self._name = name
-
-    def __missing__(self, text: str | None) -> str | None:
-        try:
-            self._schema.category(self._name, text)
-        except InvalidGraph:
-            detail = f"{self._name} must be a number"
-            raise events.MalformedEvent("bad_attribute", detail) from None
-        found = events.attribute_text(text, is_code=True)  # The table has spelt it.
-        if len(self) < MEMO_MAX:
-            self[text] = found
-        return found
 
 
 def _read_edges(

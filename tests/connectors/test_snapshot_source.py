@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ktsafe import Schema
 from ktsafe.connectors.base import Record, TopicPartition
 from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch
 from ktsafe.connectors.snapshots import SnapshotSource
-from ktsafe.stream.files.own_tables import OwnTables
+from ktsafe.stream.ingest.own_tables import OwnTables
 from tests.dumps import NOTHING, write_dump
 from tests.feeds import Graph, fold
 
@@ -256,6 +257,35 @@ def test_what_is_no_whole_dump_is_refused_by_name(tmp_path: Path, case: str) -> 
         read_from_the_beginning(source, given)
     assert told in str(error.value)
     assert {record.timestamp_ms for record in given} <= {1767225600000}
+
+
+def test_rows_that_no_event_could_carry_are_refused(tmp_path: Path) -> None:
+    """Their people would be missing from the network; columns of no role may hold anything."""
+    schema = Schema(("age", "town"), "health", frozenset({"ill"}), {"age": (18,)})
+    rows = ["a,20,Ulm,ill,x", 'b,20,"U\nlm",ill,x', 'c,20,Ulm,ill,"x\ny"', "d,old,Ulm,ill,x"]
+    rows += [f"{'e' * 1025},20,Ulm,ill,x", f"f,20,{'U' * 1025},ill,x", '"g\x1bg",20,Ulm,ill,x']
+    put(
+        tmp_path / "2026-01-01",
+        {
+            "vertices.csv": "\n".join(["id,age,town,health,note", *rows, ""]).encode(),
+            "edges.csv": b"source,target\na,c\n",
+        },
+    )
+    source = SnapshotSource(tmp_path, OwnTables(schema=schema))
+    given: list[Record] = []
+    with pytest.raises(Misconfigured) as error:
+        read_from_the_beginning(source, given)
+    assert given == []
+    for told in (
+        "line 4: bad_attribute (town: control character)",
+        "line 7: bad_attribute (age must be a number)",
+        "line 8: bad_id (longer than 1024 bytes)",
+        "line 9: bad_attribute (town: longer than 1024 bytes)",
+        "line 10: An id holds an end of line or another control character",
+    ):
+        assert told in str(error.value)
+    assert "line 5" not in str(error.value)
+    assert "line 6" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["monday", "2026-02-30", "2026-01-01T10:00"])

@@ -6,15 +6,18 @@ and are read in this process; for those of others see `ktsafe.stream.files.parqu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from ktsafe import Schema
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.errors import BadLines, KtsafeError
 from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
 from ktsafe.inputs.tables.people_and_ties import People, Ties
 from ktsafe.inputs.tables.table_files import PARQUET, table_at
+from ktsafe.stream.ingest.events import MalformedEvent, checked_id
+from ktsafe.stream.ingest.stored_texts import StoredTexts
 
 
 class OwnTables:
@@ -24,21 +27,22 @@ class OwnTables:
     ----------
     chosen:
         The columns of ids and ends, where their names do not say so.
-    nominal:
-        Attributes whose texts are codes.
+    schema:
+        What is published: its codes are taken as they are written, and a value that no event could
+        carry is a fault of its row. Without one nothing is.
     """
 
-    def __init__(self, chosen: Chosen = NOTHING_CHOSEN, nominal: Collection[str] = ()) -> None:
+    def __init__(self, chosen: Chosen = NOTHING_CHOSEN, schema: Schema | None = None) -> None:
         self._chosen = chosen
-        self._nominal = nominal
+        self._schema = schema
 
     def people(self, path: Path, attributes: Sequence[str] | None) -> OwnPeople:
         """Return the table of people in a file."""
         with _whole(path):
             _check_last_line(path)
-            return OwnPeople(
-                People(path, attributes, chosen=self._chosen, nominal=self._nominal), path
-            )
+            nominal = frozenset[str]() if self._schema is None else self._schema.nominal
+            people = People(path, attributes, chosen=self._chosen, nominal=nominal)
+            return OwnPeople(people, path, self._schema)
 
     def ties(self, path: Path, bad: BadLines) -> Iterator[tuple[int, str, str]]:
         """Yield the line of each tie, in Parquet its number, and both ends."""
@@ -50,9 +54,14 @@ class OwnTables:
 class OwnPeople:
     """A table of people, whose faults are told as those of a dump."""
 
-    def __init__(self, people: People, path: Path) -> None:
+    def __init__(self, people: People, path: Path, schema: Schema | None) -> None:
         self._people = people
         self._path = path
+        self._stored = {
+            j: StoredTexts(schema, name)
+            for j, name in enumerate(people.names)
+            if schema is not None and name in schema.attributes
+        }
 
     @property
     def names(self) -> Sequence[str]:
@@ -70,9 +79,17 @@ class OwnPeople:
         return self._people.is_whole
 
     def rows(self, bad: BadLines) -> Iterator[tuple[int, str, Sequence[str | None]]]:
-        """Yield line, id and values of each person."""
+        """Yield line, id and values of each person; what no event could carry is bad."""
         with _whole(self._path):
-            yield from self._people.rows(bad)
+            for line, vertex, texts in self._people.rows(bad):
+                try:
+                    checked_id(vertex)
+                    for j, stored in self._stored.items():
+                        stored[texts[j]]
+                except MalformedEvent as error:
+                    bad.setdefault(f"{error.reason} ({error.detail})", []).append(line)
+                    continue
+                yield line, vertex, texts
 
 
 @contextmanager
