@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attributes.inserted_values import with_inserted
+from ktsafe.attributes.exchanged_values import of_purpose, places_of_values
+from ktsafe.attributes.inserted_values import orbits_of, with_inserted
 from ktsafe.errors import NotKTSafe
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import DEFAULTS, AnonymizeOptions
+from ktsafe.options import DEFAULTS, AnonymizeOptions, Values
 from ktsafe.params import PrivacyParams
 from ktsafe.rare_classes import prepare
 from ktsafe.strategies import (
@@ -42,19 +44,28 @@ class Anonymized:
         The released graph, its vertices in random order. All else is private.
     origin:
         int32, shape (released vertices,): the original vertex behind each, -1 for an inserted
-        one. Original vertices that it does not name are withheld. No other attribute maps the
-        release to people.
+        one. Original vertices that it does not name are withheld. It alone maps the release to
+        people.
     n_original:
         Number of original vertices, withheld ones included.
     shift:
         int32, shape (released vertices,): an automorphism that certifies the release
         (`ktsafe.verify.certificate`), as private as `origin`. None: there is none.
+    value_at:
+        int64, shape (released vertices,): the vertex that shows the sensitive value of each, as
+        private as `origin`. None: each shows its own.
     """
 
     graph: AttributedGraph
     origin: NDArray[np.int32]
     n_original: int
     shift: NDArray[np.int32] | None = None
+    value_at: NDArray[np.int64] | None = None
+
+    @property
+    def values(self) -> Values:
+        """Whether sensitive values are exchanged, or each vertex shows its own."""
+        return "in place" if self.value_at is None else "exchanged"
 
 
 def anonymize(
@@ -126,13 +137,11 @@ def anonymize_unverified(request: Request, strategy: Strategy | None = None) -> 
     """
     made, rng = anonymize_in_order(request, strategy), request.rng
     order = rng.permutation(made.graph.n_vertices)
-    shift = None
-    if made.shift is not None:
-        position = np.argsort(order)
-        shift = position[made.shift[order]].astype(np.int32)
-    return dataclasses.replace(
-        made, graph=made.graph.subgraph(order), origin=made.origin[order], shift=shift
-    )
+    position = np.argsort(order)
+    shift = None if made.shift is None else position[made.shift[order]].astype(np.int32)
+    value_at = None if made.value_at is None else position[made.value_at[order]]
+    graph, origin = made.graph.subgraph(order), made.origin[order]
+    return Anonymized(graph, origin, made.n_original, shift, value_at)
 
 
 def anonymize_in_order(request: Request, strategy: Strategy | None = None) -> Anonymized:
@@ -143,26 +152,50 @@ def anonymize_in_order(request: Request, strategy: Strategy | None = None) -> An
     """
     strategy = strategy or _strategy_of(request)
     ready = prepare(request.graph, request.params, request.options, request.rng)
-    made = anonymize_everybody(dataclasses.replace(request, graph=ready.graph), strategy)
+    made, groups = _made(dataclasses.replace(request, graph=ready.graph), strategy)
     inserted = made.origin[len(ready.origin) :]
     origin = np.concatenate((ready.origin, inserted))
-    return dataclasses.replace(made, origin=origin, n_original=request.graph.n_vertices)
+    made = dataclasses.replace(made, origin=origin, n_original=request.graph.n_vertices)
+    if groups is None or request.options.values == "in place":
+        return made
+    return _with_exchanged(made, groups, request.rng)
 
 
 def anonymize_everybody(request: Request, strategy: Strategy | None = None) -> Anonymized:
     """Return what `anonymize_in_order` does where nobody is withheld and no value is suppressed.
 
-    Not every strategy is safe then.
+    Not every strategy is safe then, and values stay in place.
     """
-    strategy = strategy or _strategy_of(request)
+    return _made(request, strategy or _strategy_of(request))[0]
+
+
+def _made(
+    request: Request, strategy: Strategy
+) -> tuple[Anonymized, NDArray[np.integer[Any]] | None]:
+    """Return the release with values in place, and groups that may exchange them, if there are."""
     plan, n = strategy(request), request.graph.n_vertices
     inserted = np.full(len(plan.inserted), -1, dtype=np.int32)
-    return Anonymized(
+    made = Anonymized(
         graph=with_inserted(request.graph, plan, request.params, request.rng),
         origin=np.concatenate((np.arange(n, dtype=np.int32), inserted)),
         n_original=n,
         shift=plan.shift,
     )
+    if plan.groups is None and plan.shift is not None:
+        return made, orbits_of(plan.shift)
+    return made, plan.groups
+
+
+def _with_exchanged(
+    made: Anonymized, groups: NDArray[np.integer[Any]], rng: np.random.Generator
+) -> Anonymized:
+    """Return the release with values exchanged within groups; nothing else is drawn otherwise."""
+    graph = made.graph
+    value_at = places_of_values(groups, of_purpose(rng, "values"))
+    codes = graph.codes.copy()
+    codes[value_at, -1] = graph.codes[:, -1]
+    graph = dataclasses.replace(graph, codes=codes)
+    return dataclasses.replace(made, graph=graph, value_at=value_at)
 
 
 def _strategy_of(request: Request) -> Strategy:

@@ -14,6 +14,8 @@ Effort = Literal["fast", "balanced", "thorough"]
 Aim = Literal["balanced", "f1", "cost"]
 Generalize = Literal["none", "auto"]
 RareQi = Literal["withhold", "suppress"]
+Values = Literal["exchanged", "in place"]
+"""Of sensitive values: whether members of a cohort exchange them, or each shows its own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,17 +37,35 @@ class AnonymizeOptions:
         What is done to the members of quasi-identifier classes of fewer than k: they are not
         published, or as many of their quasi-identifiers become missing as they need to share a
         class with k.
+    values:
+        Of the sensitive attribute: "exchanged": the members of each cohort exchange values, so a
+        vertex shows that of a member drawn at random. "in place": each shows its own, and whoever
+        knows the values of people's friends finds many people by them.
     """
 
     effort: Effort = "balanced"
     strategy: str = "exact"
     rare_qi: RareQi = "withhold"
     aim: Aim = "balanced"
+    values: Values = "exchanged"
 
     def __post_init__(self) -> None:
+        check_values(self.values)
         if self.aim not in get_args(Aim):
             msg = f"There is no aim {self.aim!r}."
             raise InvalidParams(msg, hint=f"There are {', '.join(get_args(Aim))}.")
+
+
+def check_values(values: str) -> None:
+    """Refuse what sensitive values cannot be.
+
+    Raises
+    ------
+    InvalidParams
+    """
+    if values not in get_args(Values):
+        msg = f"values must be one of {', '.join(get_args(Values))}."
+        raise InvalidParams(msg)
 
 
 DEFAULTS = AnonymizeOptions()

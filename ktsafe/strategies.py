@@ -15,7 +15,7 @@ import dataclasses
 import importlib
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,12 +74,17 @@ class Plan:
     copied_from:
         int32, shape (i,): the original whose attributes, the sensitive one included, an inserted
         vertex has; -1 where it only has a class. None: nowhere.
+    groups:
+        Integers, shape (n + i,): the group of each vertex within which sensitive values may be
+        exchanged: every protection set is a union of groups. None: the orbits of `shift`, if there
+        is one; else values stay in place.
     """
 
     inserted: NDArray[np.int32]
     edges: NDArray[np.int32]
     shift: NDArray[np.int32] | None = None
     copied_from: NDArray[np.int32] | None = None
+    groups: NDArray[np.integer[Any]] | None = None
 
 
 class Strategy(Protocol):

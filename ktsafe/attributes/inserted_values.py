@@ -43,7 +43,7 @@ def with_inserted(
     wanted = wanted_sensitive(released, n, order, rng)
     chosen: list[int] = []
     if plan.shift is not None:
-        chosen = _made_sensitive(released, _orbits(plan.shift), order, wanted, params)
+        chosen = _made_sensitive(released, orbits_of(plan.shift), order, wanted, params)
     elif params.sees_stars and wanted.any():
         chosen = _made_sensitive(released, _locations(released), order, wanted, params)
     sensitive = [text in graph.schema.sensitive_values for text in released.categories[-1]]
@@ -118,7 +118,7 @@ def wanted_sensitive(
     return wanted
 
 
-def _orbits(shift: NDArray[np.int32]) -> NDArray[np.int64]:
+def orbits_of(shift: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the orbit of every vertex under a permutation.
 
     Apart from the verifier, which checks that the permutation is an automorphism.

@@ -25,11 +25,14 @@ class Traced:
     behind:
         int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one; no
         true vertex is named twice.
+    value_at:
+        int64, shape (r,): for each of `real` the released vertex that shows its sensitive value.
     """
 
     original: AttributedGraph
     released: AttributedGraph
     behind: NDArray[np.int64]
+    value_at: NDArray[np.int64]
 
     @functools.cached_property
     def real(self) -> NDArray[np.int64]:
@@ -64,6 +67,7 @@ def trace(
     original: AttributedGraph,
     released: AttributedGraph,
     original_of: NDArray[np.integer[Any]] | None = None,
+    value_at: NDArray[np.integer[Any]] | None = None,
 ) -> Traced:
     """Check the mapping of released vertices to originals, once for all figures.
 
@@ -73,11 +77,15 @@ def trace(
         The true graph and the released one.
     original_of:
         Integers, shape (released vertices,). None: the first vertices are the originals in order.
+    value_at:
+        Integers, shape (released vertices,): the vertex that shows the sensitive value of each.
+        None: each shows its own.
 
     Raises
     ------
     InvalidGraph
-        If the graphs have different schemas, or it does not name each original at most once.
+        If the graphs have different schemas, `original_of` does not name each original at most
+        once, or `value_at` not each vertex once.
 
     Examples
     --------
@@ -94,11 +102,14 @@ def trace(
         if n < n_original:
             raise InvalidGraph("The release has fewer vertices than the true graph.")
         order = np.arange(n, dtype=np.int64)
-        return Traced(original, released, np.where(order < n_original, order, -1))
+        original_of = np.where(order < n_original, order, -1)
     behind = np.asarray(original_of, dtype=np.int64)
     named = behind[behind >= 0]
     if behind.shape != (n,) or (len(named) and named.max() >= n_original):
         raise InvalidGraph("The mapping does not fit the two graphs.")
     if len(named) and np.bincount(named).max() > 1:
         raise InvalidGraph("Two released vertices have the same original.")
-    return Traced(original, released, behind)
+    at = np.arange(n) if value_at is None else np.asarray(value_at, dtype=np.int64)
+    if not np.array_equal(np.sort(at), np.arange(n)):
+        raise InvalidGraph("Values do not stand at each released vertex once.")
+    return Traced(original, released, behind, at[behind >= 0])

@@ -154,9 +154,12 @@ def privacy_figures(
     """
     released, behind, real = traced.released, traced.behind, traced.real
     is_real = behind >= 0
+    # Of people it counts whether their own value, wherever it stands, is sensitive.
+    is_own = np.zeros(released.n_vertices, dtype=np.bool_)
+    is_own[real] = released.is_sensitive[traced.value_at]
     ps_size, flagged = verify_flags(
         released.codes[:, :-1],
-        np.column_stack((is_real, released.is_sensitive, is_real & released.is_sensitive)),
+        np.column_stack((is_real, released.is_sensitive, is_own)),
         released.edges,
         params,
         certificate=certificate,

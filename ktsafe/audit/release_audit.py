@@ -23,6 +23,7 @@ def audit_release(
     *,
     original_of: NDArray[np.integer[Any]] | None = None,
     certificate: NDArray[np.int32] | None = None,
+    value_at: NDArray[np.integer[Any]] | None = None,
 ) -> dict[str, Any]:
     """Return the JSON-ready audit of a release. It is private: it shows which vertices are real.
 
@@ -38,6 +39,9 @@ def audit_release(
     certificate:
         See `ktsafe.verify.verify`. With it, protection sets are counted by its orbits: what is
         left of them at least.
+    value_at:
+        Integers, shape (released vertices,): the vertex that shows the sensitive value of each, as
+        in `ktsafe.Anonymized`. None: each shows its own.
 
     Returns
     -------
@@ -58,11 +62,14 @@ def audit_release(
     >>> rng, params = np.random.default_rng(0), PrivacyParams(k=5)
     >>> graph = uniform(100, 300, rng=rng, n_tuples=2)
     >>> made = anonymize(graph, params, rng=rng)
-    >>> audit = audit_release(graph, made.graph, params, original_of=made.origin)
+    >>> audit = audit_release(
+    ...     graph, made.graph, params, original_of=made.origin, value_at=made.value_at
+    ... )
     >>> audit["privacy"]["all"]["k_real"]["min"] >= 5, audit["cost"]["total"] > 0
     (True, True)
     """
-    return audit_traced(trace(original, released, original_of), params, certificate=certificate)
+    traced = trace(original, released, original_of, value_at)
+    return audit_traced(traced, params, certificate=certificate)
 
 
 def audit_traced(
@@ -117,6 +124,8 @@ def changed_values(traced: Traced) -> dict[str, int]:
 def values_told(traced: Traced) -> dict[str, dict[str, int]]:
     """Count what became of the values of released people, attribute by attribute.
 
+    Exchanged values count as shown: they stand at another place.
+
     Returns
     -------
     dict
@@ -153,9 +162,13 @@ def values_told(traced: Traced) -> dict[str, dict[str, int]]:
 
 
 def _texts(traced: Traced) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Yield, attribute by attribute, the released and the true value of each released person."""
+    """Yield, attribute by attribute, the released and the true value of each released person.
+
+    The sensitive one is that of the place where the person's value stands.
+    """
     original, released, real = traced.original, traced.released, traced.real
-    for j in range(released.codes.shape[1]):
-        shown = np.array(released.categories[j], dtype=object)[released.codes[real, j]]
+    for j, name in enumerate(released.schema.attributes):
+        at = traced.value_at if name == released.schema.sensitive else real
+        shown = np.array(released.categories[j], dtype=object)[released.codes[at, j]]
         true = np.array(original.categories[j], dtype=object)
         yield shown, true[original.codes[traced.behind[real], j]]

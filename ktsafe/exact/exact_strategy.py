@@ -50,7 +50,9 @@ def exact(request: Request) -> Plan:
 
     Every class has to be large enough for a cohort, and within alpha (`ktsafe.rare_classes`).
     """
-    return Plan(np.zeros(0, dtype=np.int32), exact_release(request).edges)
+    made = exact_release(request)
+    groups = made.cohorts.of_vertex
+    return Plan(np.zeros(0, dtype=np.int32), made.edges, groups=groups)
 
 
 def exact_release(request: Request) -> ExactRelease:

@@ -17,7 +17,7 @@ from ktsafe.generalization.levels import Declared
 from ktsafe.generalization.named_values import Named, named_values, people_of_values
 from ktsafe.graph import AttributedGraph, Groups, Schema
 from ktsafe.inputs.memory.in_memory import NONE, given
-from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize
+from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, Values
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
 from ktsafe.protection.truth import (
@@ -54,6 +54,7 @@ def protect(
     strategy: str | None = None,
     effort: Effort = "balanced",
     aim: Aim = "balanced",
+    values: Values = "exchanged",
     min_f1: float = MIN_F1,
     rng: np.random.Generator | int | None = None,
     progress: Progress | None = None,
@@ -101,6 +102,9 @@ def protect(
         "balanced": between the people of any two values of an attribute there are about as many
         edges as ties, so conclusions hold. "f1": most ties are right. "cost": least is
         changed. Beyond one hop it changes nothing.
+    values:
+        Of the sensitive attribute: exchanged within each cohort, or in place, see
+        `AnonymizeOptions`.
     min_f1:
         Least F1 of ties that is worth returning; of a graph without ties, share of people.
     rng:
@@ -147,7 +151,7 @@ def protect(
     """
     # Both check and convert what they are given.
     params = PrivacyParams(k, t, alpha, epsilon, hops)  # type: ignore[arg-type]
-    options = AnonymizeOptions(effort, strategy or default_strategy(params), aim=aim)
+    options = AnonymizeOptions(effort, strategy or default_strategy(params), aim=aim, values=values)
     check_strategy(options.strategy, params)
     if generalize not in get_args(Generalize):
         raise InvalidParams("generalize is none of its words.", hint='Say generalize="auto".')

@@ -109,7 +109,7 @@ class Protected:
     def utility(self) -> Usefulness:
         """How many ties and people are true: precision, recall, F1, cost."""
         made = self.provenance.made
-        return usefulness(trace(self.provenance.told, made.graph, made.origin))
+        return usefulness(trace(self.provenance.told, made.graph, made.origin, made.value_at))
 
     def verify(self) -> Verdict:
         """Let the strict verifier judge the release once more.
@@ -175,7 +175,12 @@ class Protected:
         """Return the private audit: cost, privacy and utility, see `ktsafe.audit`."""
         told, made = self.provenance.told, self.provenance.made
         return audit_release(
-            told, made.graph, self.params, original_of=made.origin, certificate=made.shift
+            told,
+            made.graph,
+            self.params,
+            original_of=made.origin,
+            certificate=made.shift,
+            value_at=made.value_at,
         )
 
     def to_html(self) -> str:

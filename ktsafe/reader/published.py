@@ -117,6 +117,15 @@ class StudiedRelease:
         return list(self.manifest["schema"]["quasi_identifiers"])
 
     @property
+    def values(self) -> str:
+        """Where sensitive values stand: "exchanged" among members of each cohort, or "in place".
+
+        Exchanged ones are right in number for each cohort, and tell nothing of single vertices or
+        of who is tied to whom.
+        """
+        return str(self.manifest.get("values", "in place"))
+
+    @property
     def edge_index(self) -> NDArray[np.int64]:
         """Both directions of every edge, int64, shape (2, 2 m), as PyTorch Geometric takes it."""
         return np.concatenate((self.edges, self.edges[:, ::-1])).T

@@ -60,6 +60,9 @@ class Released:
     shift:
         int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
         there is.
+    value_at:
+        int64, shape (n,): the vertex that shows the sensitive value of each, or of who left it;
+        private. None: each shows its own.
     """
 
     graph: AttributedGraph
@@ -68,6 +71,7 @@ class Released:
     planned: tuple[PlannedPair, ...] = ()
     dark: tuple[PlannedPair, ...] = ()
     shift: NDArray[np.int32] | None = None
+    value_at: NDArray[np.int64] | None = None
 
 
 class SequenceEngine:
@@ -162,7 +166,10 @@ class SequenceEngine:
         keys = np.where(owner == NOBODY, -1, state.people.key[owner])
         graph = AttributedGraph.from_codes(self._schema, state.codes.categories, codes, edges)
         planned, dark = self._plans()
-        return Released(graph, state.places.published[order], keys, planned, dark)
+        ids = state.places.published[order]
+        is_exchanged = self.options.values == "exchanged"
+        value_at = position[state.places.value_at[order]] if is_exchanged else None
+        return Released(graph, ids, keys, planned, dark, value_at=value_at)
 
     def _plans(self) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...]]:
         """Return when what each pair of classes shows was planned, and what dark ones showed."""

@@ -18,6 +18,7 @@ from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, move_groups
+from ktsafe.sequence.people.exchange import exchange_values
 from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive, shows_missing
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.ties.pairs import relabel
@@ -85,13 +86,14 @@ def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> 
         If the certificate does not hold in the end.
     """
     state = context.state
-    first_born = state.places.n
+    first_born, first_cohort = state.places.n, state.n_cohorts
     # Step 1: the true graph.
     left = apply(context, changes)
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
     left |= policy.move(context)
     _show_values(context, changes)
     policy.publish(context)
+    exchange_values(context, first_cohort)
     # Step 3: ties.
     policy.plan(context)
     # Step 4: the gate.
@@ -177,11 +179,11 @@ def _change(state: State, changes: Changes) -> None:
 
 
 def _show_values(context: StepContext, changes: Changes) -> None:
-    """Show changed sensitive values, where people are by now: no place changes as it is left."""
+    """Show changed sensitive values where they stand by now: no place changes as it is left."""
     state = context.state
     rows = np.sort(_rows(state, changes.changed))
     rows = rows[state.people.place[rows] != NOBODY]
-    places = state.people.place[rows]
+    places = state.places.value_at[state.people.place[rows]]
     before = state.places.sensitive[places]
     for row in rows.tolist():
         show_sensitive(context, row)

@@ -56,6 +56,9 @@ class AuditedRelease:
     shift:
         Private: for each position another one, a map that is claimed to take the release onto
         itself. Needed beyond stars only; it is checked.
+    value_at:
+        Private: for each position the one that shows the sensitive value of its owner, or of who
+        left it. None: each shows its own.
     """
 
     release_id: str
@@ -72,6 +75,7 @@ class AuditedRelease:
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
     shift: NDArray[np.int64] | None = None
+    value_at: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         n, q = len(self.ids), len(self.categories)
@@ -83,6 +87,8 @@ class AuditedRelease:
             raise InvalidGraph("The sensitive flags must be booleans, one per vertex.")
         if self.owners is not None and len(self.owners) != n:
             raise InvalidGraph("There must be one owner, or none, per vertex.")
+        if self.value_at is not None:
+            object.__setattr__(self, "value_at", _checked_order(n, self.value_at))
         if not _are_distinct(self.ids):
             raise InvalidGraph("A release names an id twice.")
         for j, texts in enumerate(self.categories):
@@ -345,6 +351,13 @@ def _seal(thing: Hashable, key: bytes) -> bytes:
     if plain is None:
         raise TypeError("only texts, flags and whole numbers can be sealed")
     return hashlib.blake2b(repr(plain).encode(), key=key, digest_size=SEAL_BYTES).digest()
+
+
+def _checked_order(n: int, places: ArrayLike) -> NDArray[np.int64]:
+    order = np.asarray(places, dtype=np.int64)
+    if not np.array_equal(np.sort(order), np.arange(n)):
+        raise InvalidGraph("The values must stand at each vertex once.")
+    return order
 
 
 def _checked_edges(n: int, edges: ArrayLike) -> NDArray[np.int64]:

@@ -325,8 +325,12 @@ class SequenceAuditor(CopyOnExtend):
         self, release: AuditedRelease, structure: Structure, found: Violations
     ) -> dict[str, Any]:
         """Decide whether a changed value tells that somebody left; return figures of all."""
-        has_left = self._ownership.has_left
         vertices = structure.vertices
+        has_left = self._ownership.has_left
+        if release.value_at is not None:
+            # What a vertex shows tells of the person whose value it is.
+            has_left = has_left.copy()
+            has_left[vertices[release.value_at]] = self._ownership.has_left[vertices]
         changes = self._values.add(release, vertices, has_left, self._published, self._params.k)
         if self.promise.cover:
             failing = np.union1d(changes.telling, changes.uncovered)

@@ -89,7 +89,8 @@ class Contained:
     missing_ties:
         int64, shape (., 2): positions of the ends of true ties that are not shown.
     sensitive_differs:
-        int64, positions: vertices that show another sensitive value than the true one or "-".
+        int64, positions: vertices that show another sensitive value than the true one of the
+        person whose value stands there, or "-".
     """
 
     is_true: NDArray[np.bool_]
@@ -302,6 +303,8 @@ def _sensitive(
     numbering = Numbering([MISSING])
     true = numbering.of(truth.sensitive_texts)[is_published]
     there = position[is_published]
+    if release.value_at is not None:
+        there = release.value_at[there]
     shown = numbering.of(release.sensitive_texts)[there]
     masked = int(np.count_nonzero((shown == 0) & (true != 0)))
     return masked, there[(shown != 0) & (shown != true)]

@@ -1,16 +1,17 @@
 """Changed values: candidates with the same change, and whether one reveals a departure.
 
 A release shows one value of the sensitive attribute for every vertex. (Whose quasi-identifiers
-change alone has no candidates, which the candidate sets find by themselves.) k_value(v) at a
+change alone has no candidates, which the candidate sets find by themselves.) Where members of a
+cohort exchange values it is not that of the vertex's own owner. k_value(v) at a
 release counts the members of CS_all(v) that show the same value before and the same one after as v
 does; like k_delta it is judged anew whenever candidates become fewer.
 
 A person's own update is shown when it happens, so k_value is a figure. But nothing may change
-because an owner left. So a vertex whose owner is known to have left may change its value only
+because an owner left. So a vertex that shows the value of somebody who left may change it only
 
 - with at least k candidates that change alike, now and as later releases leave them, or
-- to the missing value, in the same release as a candidate whose owner is not known to have left:
-  that is the company which a hidden value keeps.
+- to the missing value, in the same release as a candidate that shows the value of somebody who is
+  not known to have left: that is the company which a hidden value keeps.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ValueChanges:
         int64: for each vertex that shows another value than before, the candidates that changed
         alike.
     telling:
-        int64: the vertices, ascending, whose owner left and whose change is not covered.
+        int64: the vertices, ascending, that show a leaver's value and whose change is not covered.
     uncovered:
         int64: those, ascending, whose change at a former release was covered until now.
     """
@@ -79,7 +80,7 @@ class ValueHistory(CopyOnExtend):
         vertices:
             int64, shape (n,): the number of each of the release's vertices.
         has_left:
-            bool, by vertex number: whether its owner is known to have left.
+            bool, by vertex number: whether the person whose value it shows is known to have left.
         candidates:
             With this release added.
         """
@@ -130,7 +131,7 @@ def _in_company(
     has_left: NDArray[np.bool_],
     candidates: CandidateSets,
 ) -> NDArray[np.bool_]:
-    """Return vertices that lost their value with a candidate whose owner may still be present."""
+    """Return vertices that lost their value with a candidate that shows one who may be there."""
     hiding = changed[is_missing & ~has_left[changed]]
     by_atom = candidates.over_candidates(candidates.per_atom(hiding))
     found: NDArray[np.bool_] = is_missing & (by_atom[candidates.atom_of[changed]] > 0)

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.inputs.tables.names import chosen_columns
-from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, RareQi
+from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, RareQi, Values
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
@@ -97,6 +97,13 @@ def anonymize_files(
     rare_qi: Annotated[
         RareQi, typer.Option(help="People of rarer quasi-identifiers than k: what to do.")
     ] = "withhold",
+    values: Annotated[
+        Values,
+        typer.Option(
+            help="Sensitive ones: exchanged within each cohort, or in place, where whoever knows "
+            "those of people's friends finds many people."
+        ),
+    ] = "exchanged",
     generalize: Annotated[
         Generalize, typer.Option(help="auto: tell quasi-identifiers as `ktsafe advise` would.")
     ] = "none",
@@ -127,6 +134,7 @@ def anonymize_files(
         strategy=strategy or default_strategy(params),
         aim=aim,
         rare_qi=rare_qi,
+        values=values,
     )
     check_strategy(options.strategy, params)
     if vertices is not None and schema is None:
@@ -215,7 +223,9 @@ def _anonymized(
         progress("verifying", 0.0)
         groups = named_values(source.graph.schema.groups, source.people, params.k)
         name = places.out.name
-        header = ReleaseHeader(name, "single", None, params, generalized=groups)
+        header = ReleaseHeader(
+            name, "single", None, params, generalized=groups, values=result.values
+        )
         release, verdict, ids = written_and_verified(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
@@ -286,7 +296,7 @@ def _traced(source: GraphFile, result: Anonymized, min_f1: float, places: Paths)
     """
     from ktsafe.audit import trace, usefulness
 
-    traced = trace(source.graph, result.graph, result.origin)
+    traced = trace(source.graph, result.graph, result.origin, result.value_at)
     if usefulness(traced).worth < min_f1:
         more = _advise(places) or "ktsafe advise"
         hint = f"`{more}` says what would show more; --min-f1 0 writes it anyway."

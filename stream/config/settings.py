@@ -16,7 +16,7 @@ import msgspec
 from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings, KafkaTable
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.options import MIN_F1, Aim
+from ktsafe.options import MIN_F1, Aim, Values
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config.connector_kinds import (
     DeadLettersTable,
@@ -57,6 +57,7 @@ class PrivacyTable(Section, frozen=True):
     epsilon: int = 5
     n_hops: int = 1
     reading: Literal["walk", "induced"] = "walk"
+    values: Values = "exchanged"
 
 
 class SequenceTable(Section, frozen=True):
@@ -366,4 +367,9 @@ def _sequence_options(config: Config) -> SequenceOptions:
         If an option is out of range.
     """
     release = config.release
-    return SequenceOptions(effort=release.effort, aim=release.aim, max_age=config.sequence.max_age)
+    return SequenceOptions(
+        effort=release.effort,
+        aim=release.aim,
+        max_age=config.sequence.max_age,
+        values=config.privacy.values,
+    )

@@ -2,6 +2,7 @@
 
     MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
     MAP/<release_id>/certificate.csv                           beyond stars (`certificate_files`)
+    MAP/<release_id>/values.csv                                where values are exchanged
     MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
                                     "held_changes": 0, "lag_max": null}}
     TRUTH/<release_id>/vertices.csv[.gz], edges.csv[.gz]       as `ktsafe anonymize` reads them
@@ -48,6 +49,7 @@ def audited(
     owners: Mapping[str, Hashable | None] | NDArray[np.int64] | None = None,
     shift: NDArray[np.int64] | None = None,
     vacated: Collection[str] = (),
+    value_at: NDArray[np.int64] | None = None,
 ) -> AuditedRelease:
     """Return a release as the auditor takes it.
 
@@ -60,6 +62,8 @@ def audited(
         Private: the certificate of the release, see `read_shift`.
     vacated:
         Private: ids whose owners left since the release before, see `read_vacated`.
+    value_at:
+        Private: the vertex that shows the value of each, see `read_value_places`.
     """
     schema = release.manifest.schema
     codes, meanings = release.codes()
@@ -84,6 +88,7 @@ def audited(
         sensitive_texts=CodedTexts(meanings[schema.sensitive], codes[:, -1]),
         schema=msgspec.to_builtins(schema),
         shift=shift,
+        value_at=value_at,
     )
 
 

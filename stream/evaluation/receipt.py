@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ktsafe.stream.files.private_audits import read_owners, read_shift
+from ktsafe.stream.files.private_audits import read_owners, read_shift, read_value_places
 from ktsafe.stream.files.releases_read import Release, read_release, release_folders
 from ktsafe.stream.formatting import text_of
 from ktsafe.verify.verifier import verify_flags
@@ -43,7 +43,7 @@ def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, A
     -------
     dict
         `releases`: those that show the person, each with `published_id`, `values` and `ties` as
-        shown; `candidates`, the protection set by the strict verifier, and `people` among them;
+        shown; `value_at`, the published id that shows the sensitive one of them; `candidates`, the protection set by the strict verifier, and `people` among them;
         `linked_candidates` and `linked_people`, those left to an attacker that links all releases
         so far; `changed_alike`: of those left, how many gained and lost neighbours of the same
         quasi-identifiers since the release before, None where nothing of the person changed.
@@ -64,7 +64,8 @@ def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, A
         if own is None:
             before = None
             continue
-        now = _shown(release, own)
+        now, value_at = _shown(release, own), _place_of_value(release, own, mapping)
+        at = dict.fromkeys(release.columns, own) | {release.manifest.schema.sensitive: value_at}
         candidates = _candidates(release, own, mapping)
         follows = _follows(before, now)
         left = left & candidates if follows else candidates
@@ -76,8 +77,10 @@ def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, A
                 "nominal_time": release.manifest.nominal_time,
                 "published_id": own,
                 "values": {
-                    name: column[release.ids.index(own)] for name, column in release.columns.items()
+                    name: column[release.ids.index(at[name])]
+                    for name, column in release.columns.items()
                 },
+                "value_at": value_at,
                 "ties": len(now.ties[own]),
                 "candidates": len(candidates),
                 "people": _people(candidates, owners),
@@ -129,6 +132,12 @@ def _shown(release: Release, own: str) -> _ReleaseOfPerson:
         ties[ids[u]].add(ids[v])
         ties[ids[v]].add(ids[u])
     return _ReleaseOfPerson(release, own, kinds, ties)
+
+
+def _place_of_value(release: Release, own: str, mapping: Path) -> str:
+    """Return the vertex that shows the sensitive value of another one's owner."""
+    value_at = read_value_places(mapping, release)
+    return own if value_at is None else release.ids[int(value_at[release.ids.index(own)])]
 
 
 def _candidates(release: Release, own: str, mapping: Path) -> set[str]:

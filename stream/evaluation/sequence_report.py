@@ -21,7 +21,13 @@ from ktsafe.sequence_audit import (
 )
 from ktsafe.stream.evaluation.audits import Truth, audited, case_of, nominal_time, promise_of
 from ktsafe.stream.files.graphs import read_schema
-from ktsafe.stream.files.private_audits import read_declared, read_owners, read_shift, read_vacated
+from ktsafe.stream.files.private_audits import (
+    read_declared,
+    read_owners,
+    read_shift,
+    read_vacated,
+    read_value_places,
+)
 from ktsafe.stream.files.releases_read import (
     Manifest,
     Release,
@@ -121,7 +127,7 @@ def _read(
     name = release.manifest.release_id
     owners, declared = read_owners(mapping, name), read_declared(mapping, name)
     shift, vacated = read_shift(mapping, release), read_vacated(mapping, name)
-    taken = audited(release, owners, shift, vacated)
+    taken = audited(release, owners, shift, vacated, read_value_places(mapping, release))
     if truth is None:
         return taken, None, None
     true = truth.of(release.manifest, declared, left_since)

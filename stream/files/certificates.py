@@ -1,8 +1,11 @@
-"""The private certificate of an aligned release: `certificate.csv` beside `mapping.csv`.
+"""Private permutations of the vertices of a release, in files beside `mapping.csv`.
 
-`released_id,image_id`: a permutation of the released vertices that maps the release onto itself
+`certificate.csv`, `released_id,image_id`: of an aligned release, what maps it onto itself
 (`ktsafe.verify.certificate`). With it a program verifies a release of any radius in linear
 time. It shows which vertices map to each other, so it is never published.
+
+`values.csv`, `released_id,value_at`: of a release with exchanged values, at which vertex the
+sensitive value of each one's owner stands, or of who left it. It names nobody.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +26,35 @@ if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict
 
 CERTIFICATE: Final = "certificate.csv"
-_HEADER: Final = ["released_id", "image_id"]
+VALUES: Final = "values.csv"
+_HEADERS: Final = {
+    CERTIFICATE: ["released_id", "image_id"],
+    VALUES: ["released_id", "value_at"],
+}
 
 
-def write_certificate(folder: Path, ids: Sequence[str], shift: NDArray[np.int32]) -> str:
-    """Write the certificate of a private audit, for its owner only; return its sha256."""
-    pairs = sorted((name, ids[image]) for name, image in zip(ids, shift.tolist(), strict=True))
-    digest = write_synced(folder / CERTIFICATE, csv_lines(_HEADER, iter(pairs)))
-    sync_folder(folder)
-    return digest
+def write_permutations(
+    folder: Path,
+    ids: Sequence[str],
+    shift: NDArray[np.int32] | None,
+    value_at: NDArray[np.int64] | None,
+) -> dict[str, str]:
+    """Write what there is of them to a private audit, for its owner only; return each sha256."""
+    hashes = {}
+    for file, images in ((CERTIFICATE, shift), (VALUES, value_at)):
+        if images is not None:
+            named = zip(ids, images.tolist(), strict=True)
+            pairs = sorted((name, ids[image]) for name, image in named)
+            hashes[file] = write_synced(folder / file, csv_lines(_HEADERS[file], iter(pairs)))
+    if hashes:
+        sync_folder(folder)
+    return hashes
 
 
 def in_order(
-    ids: Sequence[str], shift: NDArray[np.int32], released: Sequence[str]
+    ids: Sequence[str], shift: NDArray[np.integer[Any]], released: Sequence[str]
 ) -> NDArray[np.int64]:
-    """Return a certificate over `ids` as one over the same ids in the order of `released`."""
+    """Return a permutation over `ids` as one over the same ids in the order of `released`."""
     position = {name: v for v, name in enumerate(released)}
     found = np.empty(len(released), dtype=np.int64)
     for name, image in zip(ids, shift.tolist(), strict=True):
@@ -62,22 +79,29 @@ def verified(
 
 
 def read_certificate(path: Path, released: Sequence[str]) -> NDArray[np.int64]:
-    """Return the image of every vertex of a release, by the positions of its ids.
+    """Return the image of every vertex of a release, as `read_permutation` does."""
+    return read_permutation(path, released, CERTIFICATE)
+
+
+def read_permutation(path: Path, released: Sequence[str], kind: str) -> NDArray[np.int64]:
+    """Return what a file says of every vertex of a release, by the positions of its ids.
+
+    `kind` is the name that the file has in a private audit.
 
     Raises
     ------
     ReleaseUnreadable
         If the file cannot be read or does not name exactly the ids of the release.
     """
-    hint = "Name the certificate.csv in the private audit of this very release."
+    hint, expected = f"Name the {kind} in the private audit of this very release.", _HEADERS[kind]
     try:
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
     except (OSError, UnicodeDecodeError, ValueError, csv.Error) as error:
-        raise ReleaseUnreadable(f"{path} is no readable certificate.", hint=hint) from error
+        raise ReleaseUnreadable(f"{path} is no readable {kind}.", hint=hint) from error
     position = {name: v for v, name in enumerate(released)}
-    images = {row[0]: row[1] for row in rows if len(row) == len(_HEADER)}
-    if header != _HEADER or len(rows) != len(released) or images.keys() != position.keys():
+    images = {row[0]: row[1] for row in rows if len(row) == len(expected)}
+    if header != expected or len(rows) != len(released) or images.keys() != position.keys():
         raise ReleaseUnreadable(f"{path} does not belong to this release.", hint=hint)
     if not position.keys() >= set(images.values()):
         raise ReleaseUnreadable(f"{path} names a vertex that the release does not hold.", hint=hint)

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import Declared
-from ktsafe.stream.files.certificates import CERTIFICATE, read_certificate
+from ktsafe.stream.files.certificates import (
+    CERTIFICATE,
+    VALUES,
+    read_certificate,
+    read_permutation,
+)
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING
 
@@ -81,6 +86,20 @@ def read_shift(folder: Path, release: Release) -> NDArray[np.int64] | None:
         return None
     place = place_of(folder, release.manifest.release_id, CERTIFICATE)
     return read_certificate(place / CERTIFICATE, release.ids)
+
+
+def read_value_places(folder: Path, release: Release) -> NDArray[np.int64] | None:
+    """Return at which vertex the sensitive value of each one stands; None if values are in place.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If the release has exchanged values and nothing says where they stand.
+    """
+    if not release.manifest.has_exchanged_values:
+        return None
+    place = place_of(folder, release.manifest.release_id, VALUES)
+    return read_permutation(place / VALUES, release.ids, VALUES)
 
 
 def read_declared(folder: Path, release_id: str) -> Declared:

@@ -19,7 +19,7 @@ from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import ReleaseRecord
-from ktsafe.stream.files.certificates import CERTIFICATE, read_certificate
+from ktsafe.stream.files.certificates import CERTIFICATE, VALUES, read_permutation
 from ktsafe.stream.files.private_audits import read_owners
 from ktsafe.stream.files.releases_write import MAPPING
 
@@ -101,7 +101,7 @@ def owners_of(release: ReleaseRecord, audit_dir: Path) -> dict[str, str | None]:
 
 
 def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Read the private mappings of past releases, and their certificates where there are any.
+    """Read the private mappings of past releases, and the permutations beside them.
 
     Raises
     ------
@@ -110,12 +110,14 @@ def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
     """
     for release in releases:
         owners = owners_of(release, audit_dir)
-        certificate = audit_dir / release.release_id / CERTIFICATE
-        if certificate.exists():
+        for kind in (CERTIFICATE, VALUES):
+            path = audit_dir / release.release_id / kind
+            if not path.exists():
+                continue
             try:
-                read_certificate(certificate, list(owners))
+                read_permutation(path, list(owners), kind)
             except KtsafeError as error:
-                raise lost(release, CERTIFICATE) from error
+                raise lost(release, kind) from error
 
 
 def lost(release: ReleaseRecord, name: str = MAPPING) -> StateCorrupted:

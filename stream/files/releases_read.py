@@ -97,7 +97,7 @@ class Manifest(msgspec.Struct, frozen=True):
     ----------
     lag:
         Releases after which what a pair of classes shows is planned afresh at the latest; "none":
-        there is no bound. None, as for all that follows: an older version wrote the manifest.
+        there is no bound. None, as for most that follows: an older version wrote the manifest.
     unchanged:
         Whether vertices and edges are those of the release before in the sequence.
     classes:
@@ -113,6 +113,8 @@ class Manifest(msgspec.Struct, frozen=True):
     generalized:
         For each attribute the groups of values that are published, and what each stands for; values
         that few people have are left out.
+    values:
+        Of the sensitive attribute: "exchanged" among the members of each cohort, or "in place".
     cut:
         Noise to all but the owner: see `ktsafe.stream.release.encrypted_cut`.
     seal:
@@ -136,8 +138,14 @@ class Manifest(msgspec.Struct, frozen=True):
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
     generalized: dict[str, dict[str, list[str]]] = {}
+    values: str = "in place"
     cut: str | None = None
     seal: ManifestSeal | None = None
+
+    @property
+    def has_exchanged_values(self) -> bool:
+        """Whether vertices show sensitive values of other members of their cohorts."""
+        return self.values == "exchanged"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

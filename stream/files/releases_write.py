@@ -11,6 +11,7 @@ The private audit goes to a folder of its own and is never published:
 
     <release_id>/mapping.csv     released_id,original_id    empty for an inserted vertex
     <release_id>/audit.json
+    <release_id>/values.csv      where values stand, if they are exchanged (`certificates`)
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from ktsafe.edges import edge_keys
 from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.noisy_tables import NoisyTable
 from ktsafe.numbering import Ids
+from ktsafe.options import Values
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339
@@ -100,6 +102,8 @@ class ReleaseHeader:
         that somebody shows are published.
     statistics_omitted:
         Whether the manifest says that they would cost more than is left.
+    values:
+        Whether members of cohorts exchange sensitive values.
     cut:
         Where the feed was cut, encrypted (`ktsafe.stream.release.encrypted_cut`); None: it is not
         told.
@@ -117,6 +121,7 @@ class ReleaseHeader:
     epsilon_micro: int = 0
     generalized: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
     statistics_omitted: bool = False
+    values: Values = "in place"
     cut: str | None = None
 
 
@@ -369,6 +374,7 @@ def _manifest(
             "sensitive": schema.sensitive,
             "sensitive_values": sorted(schema.sensitive_values),
         },
+        "values": header.values,
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
         "lag": "none" if lag is None else lag,

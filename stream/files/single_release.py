@@ -14,7 +14,7 @@ from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import Ids
 from ktsafe.protection import Protected
-from ktsafe.stream.files.certificates import in_order, verified, write_certificate
+from ktsafe.stream.files.certificates import in_order, verified, write_permutations
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import (
@@ -31,14 +31,15 @@ def save(protected: Protected, out: Path, audit: Path) -> None:
     """Write what `ktsafe.protect` returned: see `Protected.save`."""
     check_folders(out, audit)
     with atomic_folder(out) as release_room, atomic_folder(audit) as audit_room:
+        made = protected.provenance.made
         header = ReleaseHeader(
             out.name,
             "single",
             None,
             protected.params,
             generalized=protected.generalized,
+            values=made.values,
         )
-        made = protected.provenance.made
         _, _, ids = written_and_verified(release_room, made, header, shown=True)
         write_private(audit_room, protected.provenance.ids, made, ids, protected.audit())
 
@@ -104,8 +105,7 @@ def write_private(
         The released id of each vertex of `result.graph`.
     """
     write_audit(folder, ids, originals_behind(result.origin, originals), figures)
-    if result.shift is not None:
-        write_certificate(folder, ids, result.shift)
+    write_permutations(folder, ids, result.shift, result.value_at)
 
 
 @contextmanager

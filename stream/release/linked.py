@@ -46,7 +46,12 @@ from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
 from ktsafe.stream.evaluation.audits import audited, true_graph
 from ktsafe.stream.files.certificates import in_order
-from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
+from ktsafe.stream.files.private_audits import (
+    VACATED,
+    read_shift,
+    read_vacated,
+    read_value_places,
+)
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Planned
@@ -199,6 +204,7 @@ class LinkedReleases:
             Ids(released.ids),
             _positions(released.keys, snapshot),
             released.shift,
+            released.value_at,
             pages=self._pages(),
             generalized=self._named,
             figures={
@@ -229,9 +235,8 @@ class LinkedReleases:
             self._auditor = self._taken_up(release.manifest.sequence_id, snapshot)
         self._trial = self._auditor.copy()
         declared = Declared(**built.figures["declared"])
-        shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
-            _case(built, release, snapshot, shift),
+            _case(built, release, snapshot),
             true_graph(snapshot.graph, snapshot.lives, declared),
         )
         _raise_if_broken(findings.violations)
@@ -392,7 +397,9 @@ class LinkedReleases:
         with suppress(InvalidGraph):
             # Without it less is known of departed people, and nothing else.
             vacated = read_vacated(self._audit_dir, record.release_id)
-        return audited(release, owners, read_shift(self._audit_dir, release), vacated)
+        shift = read_shift(self._audit_dir, release)
+        value_at = read_value_places(self._audit_dir, release)
+        return audited(release, owners, shift, vacated, value_at)
 
     def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
         assert self._ledger is not None
@@ -409,17 +416,19 @@ class LinkedReleases:
         }
 
 
-def _case(
-    built: Built, release: Release, snapshot: GraphSnapshot, shift: NDArray[np.int64] | None
-) -> AuditedRelease:
+def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRelease:
     """Return a release that was read back as the auditor takes it, owners being lives."""
+    shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
+    value_at = built.value_at
     lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
     vacated = built.figures[VACATED]
     if built.ids == release.ids:
         # As it was written, in order: nobody has to be looked up.
-        return audited(release, lives, shift, vacated)
+        return audited(release, lives, shift, vacated, value_at)
     behind = [life if life >= 0 else None for life in lives.tolist()]
-    return audited(release, dict(zip(built.ids, behind, strict=True)), shift, vacated)
+    owners = dict(zip(built.ids, behind, strict=True))
+    values = None if value_at is None else in_order(built.ids, value_at, release.ids)
+    return audited(release, owners, shift, vacated, values)
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:

@@ -86,6 +86,8 @@ class Built:
     shift:
         int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
         there is.
+    value_at:
+        int64, shape (n,): the vertex that shows the sensitive value of each; None: its own.
     pages:
         What the mechanism must remember from now on, if this becomes a release: name and bytes of
         every page, made when they are asked for.
@@ -107,6 +109,7 @@ class Built:
     ids: Ids
     origin: NDArray[np.int64]
     shift: NDArray[np.int32] | None = None
+    value_at: NDArray[np.int64] | None = None
     pages: Iterable[tuple[str, bytes]] = ()
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)

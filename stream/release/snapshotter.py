@@ -26,7 +26,7 @@ from ktsafe.errors import BelowMinimumUtility, NotKTSafe
 from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.certificates import CERTIFICATE, write_certificate
+from ktsafe.stream.files.certificates import write_permutations
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
     StatisticsBudget,
@@ -195,7 +195,7 @@ class Snapshotter:
             manifest, ids = release.manifest, release.ids
             # Read back it is as large as it was before; nobody needs it any more.
             del release
-            traced = trace(due.snapshot.graph, built.graph, built.origin)
+            traced = trace(due.snapshot.graph, built.graph, built.origin, built.value_at)
             check_utility(usefulness(traced), self._settings.min_f1, built.n_ties_of_turn)
             files = {**files, MANIFEST: self._seal(manifest, ids, found.verdict)}
             del ids
@@ -299,6 +299,7 @@ class Snapshotter:
             statistics=tables,
             epsilon_micro=epsilon_micro,
             generalized=built.generalized,
+            values="in place" if built.value_at is None else "exchanged",
             cut=encrypt_cut(due.series, release_id, due.cut, self._erased()),
             statistics_omitted=budget is not None and budget.omitted,
         )
@@ -343,9 +344,7 @@ class Snapshotter:
         folder = self._settings.audit_dir / release_id
         behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
         hashes = releases_write.write_audit(folder, built.ids, behind, figures)
-        if built.shift is not None:
-            hashes[CERTIFICATE] = write_certificate(folder, built.ids, built.shift)
-        return hashes
+        return hashes | write_permutations(folder, built.ids, built.shift, built.value_at)
 
     def _figures(self, built: Built, traced: Traced, judged: Mapping[str, Any]) -> dict[str, Any]:
         params = self._settings.params

@@ -11,7 +11,7 @@ from ktsafe.connectors.base import Source
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.files.certificates import CERTIFICATE
+from ktsafe.stream.files.certificates import CERTIFICATE, VALUES
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
@@ -133,7 +133,7 @@ def _remove_audits(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
         folder = audit_dir / release.release_id
         if release.has_audit or not folder.is_dir():
             continue
-        for name in (AUDIT, CERTIFICATE, MAPPING):
+        for name in (AUDIT, CERTIFICATE, VALUES, MAPPING):
             (folder / name).unlink(missing_ok=True)
         # Other files, and what a command is writing, keep the folder.
         with suppress(OSError):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Self, get_args
 
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Aim, Effort
+from ktsafe.options import Aim, Effort, Values, check_values
 from ktsafe.params import LATER, Mapped
 
 FORMER: Final = MappingProxyType(
@@ -38,6 +38,10 @@ class SequenceOptions(Mapped):
         `ktsafe.sequence.memory.turns`. It may change from one release to the next.
     aim:
         What is sought among safe releases: see `ktsafe.AnonymizeOptions`.
+    values:
+        Whether members of a cohort exchange sensitive values: see `ktsafe.AnonymizeOptions`. Whose
+        value a place shows is drawn once. Sequences that an older version began have them in place
+        (`state_from_pages`).
     """
 
     sybil_margin: int = 2  # A greater one lets newcomers of small classes wait for longer.
@@ -45,8 +49,10 @@ class SequenceOptions(Mapped):
     effort: Effort = "balanced"
     max_age: int = 48
     aim: Aim = dataclasses.field(default="balanced", metadata=LATER)
+    values: Values = dataclasses.field(default="exchanged", metadata=LATER)
 
     def __post_init__(self) -> None:
+        check_values(self.values)
         for name, known in (
             ("effort", get_args(Effort)),
             ("aim", get_args(Aim)),

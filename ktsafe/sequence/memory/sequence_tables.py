@@ -65,11 +65,26 @@ class PlaceTable(ColumnTable):
         `INSERTED`, `REAL` or `COUNTERFEIT`.
     born, left:
         The releases in which it appeared, and in which its owner left it, or `NEVER`.
+    value_at:
+        The place, of the same cohort, that shows the sensitive value of its owner; for ever, also
+        when the owner has left. It is the place itself where values are in place.
     """
 
     name = "places"
-    columns = ("published", "cls", "sensitive", "ever", "cohort", "owner", "kind", "born", "left")
+    columns = (
+        "published",
+        "cls",
+        "sensitive",
+        "ever",
+        "cohort",
+        "owner",
+        "kind",
+        "born",
+        "left",
+        "value_at",
+    )
     reuses = False
+    later = ((9, None),)
     published: Numbers
     cls: Numbers
     sensitive: Numbers
@@ -79,6 +94,17 @@ class PlaceTable(ColumnTable):
     kind: Numbers
     born: Numbers
     left: Numbers
+    value_at: Numbers
+
+    @property
+    def value_of(self) -> Numbers:
+        """For each place the one whose owner's sensitive value it shows."""
+        return self.derived("value_of", self.stamp("value_at"), self._value_of)
+
+    def _value_of(self) -> Numbers:
+        found, used = np.full(self.n, NOBODY), self.used()
+        found[self.value_at[used]] = used
+        return found
 
     @property
     def members(self) -> dict[int, Numbers]:
@@ -224,7 +250,7 @@ class ReleasedEdgeTable(TableOfState):
 
     name = "edges"
     columns = ("low", "high", "is_true", "began")
-    later = (("began", 0),)
+    later = ((6, 0),)
     is_true: Numbers
     began: Numbers
 
@@ -291,7 +317,7 @@ class HiddenTieTable(TableOfState):
 
     name = "held"
     columns = ("first", "second", "since", "began")
-    later = (("began", 0),)
+    later = ((6, 0),)
     since: Numbers
     began: Numbers
 
@@ -340,7 +366,7 @@ class ClearedEdgeTable(TableOfState):
 
     name = "former"
     columns = ("low", "high", "was_true")
-    later = (("was_true", 0),)
+    later = ((6, 0),)
     was_true: Numbers
 
     def remember(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:

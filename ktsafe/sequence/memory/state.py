@@ -45,11 +45,13 @@ from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 META = "meta"
-VERSION = 8
-OLDER = (7, 6, 5)
-"""In version 7 a turn took .8 `max_age` releases, and was not saved. In version 6 the kt-tree of
-waiting people was saved, too. In version 5 ties had no beginning, and no pair of classes the
-release in which it was planned."""
+VERSION = 9
+OLDER = (8, 7, 6, 5)
+"""In version 8 every place showed the sensitive value of its owner. In version 7 a turn took .8
+`max_age` releases, and was not saved. In version 6 the kt-tree of waiting people was saved, too.
+In version 5 ties had no beginning, and no pair of classes the release in which it was planned."""
+VALUES_SINCE = 9
+"""The version since which sequences say whether values are exchanged."""
 
 
 class SequenceCorrupted(KtsafeError):
@@ -338,6 +340,7 @@ class State:
             kind=INSERTED,
             born=self.current.number,
             left=NEVER,
+            value_at=self.places.n + np.arange(len(published)),
         )
 
     def publish_sensitive(self, place: int, code: int, *, is_sensitive: bool) -> None:
@@ -346,6 +349,20 @@ class State:
         if is_sensitive:
             self.places.write(place, ever=1)
         self.current.touched.add(int(self.places.cohort[place]))
+
+    def exchange_values(self, places: Numbers, value_at: Numbers) -> None:
+        """Let places show each other's sensitive values from now on.
+
+        Parameters
+        ----------
+        places:
+            Whole cohorts that were never released.
+        value_at:
+            Which of them shows the value of each.
+        """
+        shown, ever = self.places.sensitive[places], self.places.ever[places]
+        self.places.write(value_at, sensitive=shown, ever=ever)
+        self.places.write(places, value_at=value_at)
 
     def form_cohorts(self, places: Numbers, cohort: int | Numbers = 0) -> None:
         """Make cohorts of places that have none; the cohorts' numbers begin at 0."""
@@ -396,11 +413,12 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
         meta = json.loads(pages[META])
         if meta["version"] not in {VERSION, *OLDER}:
             raise ValueError
-        are_older = meta["version"] == OLDER[-1]
+        if meta["version"] < VALUES_SINCE:
+            meta["fixed"]["options"]["values"] = "in place"
         state = State(len(meta["categories"]))
         for table in state.tables:
             names = sorted(name for name in pages if name.startswith(f"{table.name}/"))
-            table.load([pages[name] for name in names], are_older=are_older)
+            table.load([pages[name] for name in names], meta["version"])
             if table.n != meta["rows"][table.name]:
                 raise ValueError
         state.take(meta, SequenceOptions.from_mapping(meta["fixed"]["options"]).max_age)

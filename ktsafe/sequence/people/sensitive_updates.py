@@ -26,7 +26,7 @@ from ktsafe.sequence.people.step_context import StepContext
 def show_sensitive(context: StepContext, row: int) -> None:
     """Publish the true sensitive value of a published person, or "-" where alpha has no room."""
     state = context.state
-    code, place = state.people.sensitive[row], state.people.place[row]
+    code, place = state.people.sensitive[row], state.places.value_at[state.people.place[row]]
     is_sensitive = context.is_sensitive(code)
     if is_sensitive and not (
         state.places.ever[place] or _has_room(context, state.places.cohort[place])
@@ -58,9 +58,9 @@ def _is_kept_missing(context: StepContext, place: int) -> bool:
 def keep_company(context: StepContext, labels: Iterable[int], seen: Container[int]) -> None:
     """Let others of cohorts in which something changed show "-", until it tells no more than alpha.
 
-    Those whose value is missing anyway do not count: they may have shown it before. No place that
-    was left changes unless one that was not does: `seen` are the cohorts in which somebody's value
-    went missing in this release.
+    Those whose value is missing anyway do not count: they may have shown it before. The value of
+    nobody who left changes unless one of somebody does: `seen` are the cohorts in which somebody's
+    value went missing in this release.
     """
     state = context.state
     texts = state.codes.sensitive
@@ -72,7 +72,7 @@ def keep_company(context: StepContext, labels: Iterable[int], seen: Container[in
         others = []
         for place in state.places.members[label].tolist():
             shown = state.places.sensitive[place]
-            owner = state.places.owner[place]
+            owner = state.places.owner[state.places.value_of[place]]
             if shown != missing:
                 if not context.is_sensitive(shown):
                     others.append(place)
@@ -87,15 +87,15 @@ def keep_company(context: StepContext, labels: Iterable[int], seen: Container[in
 
 
 def _company(context: StepContext, drawn: list[int], wanted: int, *, is_seen: bool) -> list[int]:
-    """Return the first places drawn, one with an owner or none that was left among them."""
-    places = context.state.places
+    """Return the first places drawn: one that shows somebody's value, or no leaver's among them."""
+    places, value_of = context.state.places, context.state.places.value_of
     chosen = drawn[:wanted]
-    if is_seen or any(places.owner[place] != NOBODY for place in chosen):
+    if is_seen or any(places.owner[value_of[place]] != NOBODY for place in chosen):
         return chosen
-    somebody = [place for place in drawn if places.owner[place] != NOBODY]
+    somebody = [place for place in drawn if places.owner[value_of[place]] != NOBODY]
     if somebody and chosen:
         return [somebody[0], *chosen[1:]]
-    return [place for place in chosen if places.kind[place] != COUNTERFEIT]
+    return [place for place in chosen if places.kind[value_of[place]] != COUNTERFEIT]
 
 
 def _has_room(context: StepContext, label: int) -> bool:

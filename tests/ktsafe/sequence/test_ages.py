@@ -25,7 +25,7 @@ from ktsafe.sequence.ties.pairs import PairOfClasses
 from ktsafe.sequence.ties.planning import clear
 from ktsafe.sequence.ties.renewal import to_renew
 from tests.ktsafe.sequence.test_planning import pairs_of
-from tests.ktsafe.sequence.world import World
+from tests.ktsafe.sequence.world import World, of_version
 
 Tie = tuple[int, int]
 Classes = tuple[tuple[str, ...], tuple[str, ...]]
@@ -221,10 +221,10 @@ def shown_as(sequence: SequenceEngine, tie: Tie) -> int | None:
 
 def without_ages(pages: dict[str, bytes]) -> dict[str, bytes]:
     """Return pages as version 5 wrote them: no beginnings, no ended ties, no plans."""
-    old = dict(pages)
-    meta: dict[str, Any] = json.loads(pages[META])
+    old = of_version(pages, 5)
+    meta: dict[str, Any] = json.loads(old[META])
     del meta["planned"], meta["turns"]
-    old[META] = json.dumps({**meta, "version": 5}, sort_keys=True).encode()
+    old[META] = json.dumps(meta, sort_keys=True).encode()
     for name, page in pages.items():
         for table, width in (("edges/", 4), ("held/", 4), ("former/", 3)):
             if name.startswith(table):
@@ -248,7 +248,7 @@ def test_pages_of_version_5_are_read() -> None:
     assert {release for _, release in shown} == {2}
     assert dark == ()
     changed = {name for name, page in again.pages() if saved[name] != page}
-    wider = {name for name in saved if name.startswith(("edges/", "held/", "former/"))}
+    wider = {name for name in saved if name.startswith(("edges/", "held/", "former/", "places/"))}
     assert changed == {META} | wider
     for _ in range(4):
         again.advance(world.change(ties=4, joins=2, leaves=1), rng)
@@ -260,12 +260,12 @@ def test_pages_of_version_5_are_read() -> None:
 def test_the_tree_that_version_6_saved_goes() -> None:
     """The sequence goes on without its pages."""
     world = World(60, 200, 5)
-    pages = dict(world.begin().pages())
+    pages = dict(world.begin(values="in place").pages())
     meta = json.loads(pages[META])
     meta["rows"] |= {"kt_nodes": 1, "kt_pivots": 0, "kt_members": 1}
-    meta_of_6 = json.dumps({**meta, "version": 6}, sort_keys=True).encode()
+    old = of_version(pages, 6, rows=meta["rows"])
     tree = {"kt_nodes/000000": b"", "kt_members/000000": b""}
-    again = SequenceEngine.from_pages({**pages, **tree, META: meta_of_6, "freshness/ended": b""})
+    again = SequenceEngine.from_pages({**old, **tree, "freshness/ended": b""})
     assert dict(again.pages()) == pages
 
 

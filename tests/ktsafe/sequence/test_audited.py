@@ -25,6 +25,7 @@ def audited(sequence: SequenceEngine) -> AuditedRelease:
         is_sensitive=graph.is_sensitive,
         edges=graph.edges.astype(np.int64),
         owners=[None if key < 0 else key for key in released.keys.tolist()],
+        value_at=released.value_at,
         sensitive_texts=[graph.values(v)[graph.schema.sensitive] for v in range(graph.n_vertices)],
     )
 
