@@ -43,11 +43,12 @@ def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, A
     -------
     dict
         `releases`: those that show the person, each with `published_id`, `values` and `ties` as
-        shown; `value_at`, the published id that shows the sensitive one of them; `candidates`, the protection set by the strict verifier, and `people` among them;
-        `linked_candidates` and `linked_people`, those left to an attacker that links all releases
-        so far; `changed_alike`: of those left, how many gained and lost neighbours of the same
-        quasi-identifiers since the release before, None where nothing of the person changed.
-        `fewest_people` and `risk`, 1 over it: the greatest of any release.
+        shown; `value_at`, the published id that shows the sensitive one of them; `candidates`, the
+        protection set by the strict verifier, and `people` among them; `linked_candidates` and
+        `linked_people`, those left to an attacker that links all releases so far; `changed_alike`:
+        of those left, how many gained and lost neighbours of the same quasi-identifiers since the
+        release before, None where nothing of the person changed. `fewest_people` and `risk`, 1 over
+        it: the greatest of any release.
 
     Raises
     ------

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles

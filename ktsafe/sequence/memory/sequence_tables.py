@@ -97,16 +97,6 @@ class PlaceTable(ColumnTable):
     value_at: Numbers
 
     @property
-    def value_of(self) -> Numbers:
-        """For each place the one whose owner's sensitive value it shows."""
-        return self.derived("value_of", self.stamp("value_at"), self._value_of)
-
-    def _value_of(self) -> Numbers:
-        found, used = np.full(self.n, NOBODY), self.used()
-        found[self.value_at[used]] = used
-        return found
-
-    @property
     def members(self) -> dict[int, Numbers]:
         """For each cohort that is not empty its places, ascending."""
         return self.derived("members", self.stamp("cohort"), lambda: _grouped(self.cohort))

@@ -1,4 +1,4 @@
-"""Members of a new cohort exchange sensitive values, once: a place shows a member's, drawn at random.
+"""Members of a new cohort exchange sensitive values, once: each place shows a drawn member's.
 
 Who shows whose value never changes. So a value that changes changes at the place that shows it; the
 place of somebody who left goes on to show what it did, and so does the one that shows the leaver's

@@ -70,9 +70,10 @@ def keep_company(context: StepContext, labels: Iterable[int], seen: Container[in
     for label in sorted(labels):
         masked = hidden = 0
         others = []
+        # By the places of those whose value it is, wherever it stands.
         for place in state.places.members[label].tolist():
-            shown = state.places.sensitive[place]
-            owner = state.places.owner[state.places.value_of[place]]
+            shown = state.places.sensitive[state.places.value_at[place]]
+            owner = state.places.owner[place]
             if shown != missing:
                 if not context.is_sensitive(shown):
                     others.append(place)
@@ -82,20 +83,21 @@ def keep_company(context: StepContext, labels: Iterable[int], seen: Container[in
         wanted = max(0, math.ceil(hidden / context.spec.params.alpha) - masked)
         drawn = [others[i] for i in context.rng.permutation(len(others)).tolist()]
         for place in _company(context, drawn, wanted, is_seen=label in seen):
-            state.publish_sensitive(place, missing, is_sensitive=False)
+            place_of_value = state.places.value_at[place]
+            state.publish_sensitive(place_of_value, missing, is_sensitive=False)
             state.count("sensitive_company")
 
 
 def _company(context: StepContext, drawn: list[int], wanted: int, *, is_seen: bool) -> list[int]:
-    """Return the first places drawn: one that shows somebody's value, or no leaver's among them."""
-    places, value_of = context.state.places, context.state.places.value_of
+    """Return the first places drawn, one with an owner or none that was left among them."""
+    places = context.state.places
     chosen = drawn[:wanted]
-    if is_seen or any(places.owner[value_of[place]] != NOBODY for place in chosen):
+    if is_seen or any(places.owner[place] != NOBODY for place in chosen):
         return chosen
-    somebody = [place for place in drawn if places.owner[value_of[place]] != NOBODY]
+    somebody = [place for place in drawn if places.owner[place] != NOBODY]
     if somebody and chosen:
         return [somebody[0], *chosen[1:]]
-    return [place for place in chosen if places.kind[value_of[place]] != COUNTERFEIT]
+    return [place for place in chosen if places.kind[place] != COUNTERFEIT]
 
 
 def _has_room(context: StepContext, label: int) -> bool:
