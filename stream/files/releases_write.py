@@ -55,25 +55,26 @@ ROWS_AT_ONCE: Final = 200_000
 Format = Literal["csv", "parquet"]
 
 _NOT_COVERED: Final = (
-    " Not covered: attackers that know true ties, or some people's ids, and whether a tie or a "
-    "vertex is true."
+    " Not covered: attackers that know true ties, sensitive values of neighbours, or some people's "
+    "ids, and whether a tie or a vertex is true."
 )
 ALONE: Final[Mapping[str, Any]] = {
     "w": 1,
-    "text": "This release is kt-safe by itself (w = 1). Releases of one network are safe one by "
-    "one only: an attacker that links two of them can single people out. Give readers one release, "
-    "not a series." + _NOT_COVERED,
+    "text": "This release is kt-safe by itself (w = 1), for attackers that know a vertex's "
+    "quasi-identifiers and those of its published neighbours. Releases of one network are safe one "
+    "by one only: an attacker that links two of them can single people out. Give readers one "
+    "release, not a series." + _NOT_COVERED,
 }
 """What a single release guarantees, as its manifest says it."""
 TOGETHER: Final[Mapping[str, Any]] = {
     "w": "all",
     "cover": True,
-    "text": "The releases of this sequence_id are kt-safe together (w = all): by "
-    "quasi-identifiers and published neighbours, attribute by attribute, in every one of them, "
-    "with ids that persist, each vertex has at least k candidates, at most a share alpha of them "
-    "sensitive. Nothing is promised across sequences. Where a vertex gains or loses ties from one "
-    "release to the next, at least k candidates do alike (cover); net changes over several "
-    "releases are not covered." + _NOT_COVERED,
+    "text": "The releases of this sequence_id are kt-safe together (w = all): for attackers that "
+    "know a vertex's quasi-identifiers and, attribute by attribute, those of its published "
+    "neighbours in every one of them, with ids that persist, each vertex has at least k "
+    "candidates, at most a share alpha of them sensitive. Nothing is promised across sequences. "
+    "Where a vertex gains or loses ties from one release to the next, at least k candidates do "
+    "alike (cover); net changes over several releases are not covered." + _NOT_COVERED,
 }
 """What the releases of a service guarantee."""
 

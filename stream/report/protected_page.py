@@ -18,7 +18,7 @@ def page_of(protected: Protected) -> str:
     """Return the page: see `Protected.to_html`."""
     told, made = protected.provenance.told, protected.provenance.made
     with tempfile.TemporaryDirectory() as room:
-        header = ReleaseHeader("release", "single", None, protected.params)
+        header = ReleaseHeader("release", "single", None, protected.params, values=made.values)
         release, _, _ = written_and_verified(Path(room) / "release", made, header, shown=True)
     figures = measured(protected.audit(), told, made.graph, made.origin, protected.params)
     return page(content([ReleaseWithFigures(release.manifest, figures)], now()))

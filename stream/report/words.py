@@ -17,6 +17,12 @@ NOT_COVERED: Final = (
     "Differential privacy: kt-safety is another guarantee, and does not imply it.",
 )
 
+VALUES_MEAN: Final = {
+    "exchanged": "A vertex shows the sensitive value of a member of its cohort, drawn at random",
+    "in place": "A vertex shows its own sensitive value: whoever knows those of friends finds some",
+}
+"""What it means where sensitive values stand."""
+
 ASSESSED: Final = {
     "Singling out": (
         "Can somebody be told from everybody else?",
@@ -97,7 +103,9 @@ DRIFT: Final = (
 """Charts over the releases: title, what is drawn, and for each line style, figure and word."""
 
 
-def parameters(params: Mapping[str, Any], window: str | int | None) -> list[dict[str, str]]:
+def parameters(
+    params: Mapping[str, Any], window: str | int | None, values: str
+) -> list[dict[str, str]]:
     """Return each parameter with its value and what it means, JSON-ready."""
     k, hops = params["k"], params.get("n_hops", 1)
     alpha, t = (Fraction(params[name]) for name in ("alpha", "t"))
@@ -127,6 +135,7 @@ def parameters(params: Mapping[str, Any], window: str | int | None) -> list[dict
         rows.append(("reading", "induced", "The attacker also knows which neighbours are tied"))
     if window is not None:
         rows.append(("window", window, _window(window)))
+    rows.append(("values", values, VALUES_MEAN.get(values, "Not known to this version")))
     return [{"name": name, "value": str(value), "means": words} for name, value, words in rows]
 
 

@@ -93,6 +93,7 @@ def test_the_manifest_says_what_is_public_only(tmp_path):
         "params",
         "guarantee",
         "schema",
+        "values",
         "vertices",
         "edges",
         "lag",
@@ -105,6 +106,8 @@ def test_the_manifest_says_what_is_public_only(tmp_path):
     assert manifest["nominal_time"] == "2026-01-01T00:00:00Z"
     assert manifest["guarantee"]["w"] == 1
     assert "one by one" in manifest["guarantee"]["text"]
+    assert "know a vertex's quasi-identifiers" in manifest["guarantee"]["text"]
+    assert manifest["values"] == "in place"
     assert manifest["params"]["t"] == "1/4"
 
 

@@ -149,8 +149,10 @@ def test_drift_has_a_row_per_release() -> None:
 
 def test_parameters_are_told_in_words() -> None:
     """Every parameter of the promise is there, with its value in the sentence."""
-    rows = {row["name"]: row for row in parameters(PARAMS.to_mapping(), "all")}
-    assert rows.keys() >= {"k", "alpha", "t", "epsilon", "hops", "window"}
+    said = parameters(PARAMS.to_mapping(), "all", "exchanged")
+    rows = {row["name"]: row for row in said}
+    assert rows.keys() >= {"k", "alpha", "t", "epsilon", "hops", "window", "values"}
+    assert "of a member of its cohort" in rows["values"]["means"]
     assert "5 candidates" in rows["k"]["means"]
     assert "50%" in rows["alpha"]["means"]
 
