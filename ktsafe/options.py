@@ -50,22 +50,12 @@ class AnonymizeOptions:
     values: Values = "exchanged"
 
     def __post_init__(self) -> None:
-        check_values(self.values)
         if self.aim not in get_args(Aim):
             msg = f"There is no aim {self.aim!r}."
             raise InvalidParams(msg, hint=f"There are {', '.join(get_args(Aim))}.")
-
-
-def check_values(values: str) -> None:
-    """Refuse what sensitive values cannot be.
-
-    Raises
-    ------
-    InvalidParams
-    """
-    if values not in get_args(Values):
-        msg = f"values must be one of {', '.join(get_args(Values))}."
-        raise InvalidParams(msg)
+        if self.values not in get_args(Values):
+            msg = f"Values cannot be {self.values!r}."
+            raise InvalidParams(msg, hint=f"They are {' or '.join(get_args(Values))}.")
 
 
 DEFAULTS = AnonymizeOptions()

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Self, get_args
 
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Aim, Effort, Values, check_values
+from ktsafe.options import Aim, Effort, Values
 from ktsafe.params import LATER, Mapped
 
 FORMER: Final = MappingProxyType(
@@ -52,10 +52,10 @@ class SequenceOptions(Mapped):
     values: Values = dataclasses.field(default="exchanged", metadata=LATER)
 
     def __post_init__(self) -> None:
-        check_values(self.values)
         for name, known in (
             ("effort", get_args(Effort)),
             ("aim", get_args(Aim)),
+            ("values", get_args(Values)),
         ):
             if getattr(self, name) not in known:
                 raise InvalidParams(f"{name} must be one of {', '.join(known)}.")
