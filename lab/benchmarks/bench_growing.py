@@ -212,6 +212,7 @@ def released(sequence: SequenceEngine) -> AuditedRelease:
         is_sensitive=graph.is_sensitive,
         edges=graph.edges.astype(np.int64),
         owners=[None if key < 0 else key for key in released.keys.tolist()],
+        value_at=released.value_at,
     )
 
 

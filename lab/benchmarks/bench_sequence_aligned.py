@@ -112,6 +112,7 @@ def judged(sequence: AlignedSequence, auditor: SequenceAuditor, hashed: hashlib.
             edges=graph.edges.astype(np.int64),
             owners=[None if key < 0 else key for key in released.keys.tolist()],
             shift=released.shift.astype(np.int64),
+            value_at=released.value_at,
         )
     )
     verdict = verify_graph(graph, sequence.params, certificate=released.shift)

@@ -153,12 +153,18 @@ def _judge_sequences(history: History) -> None:
         # One of two services may have made a release for this slot that never landed, with ids that
         # are all the same and stand for others.
         cut = json.loads(files[MANIFEST])["cut"]
-        made = (w.mappings[release_id] for w in worlds if w.built.get(release_id) == cut)
+        made = [w for w in worlds if w.built.get(release_id) == cut]
         ids = set(release.ids)
-        mapping = next((found for found in made if found.keys() == ids), {})
+        maker = next((w for w in made if w.mappings[release_id].keys() == ids), None)
+        mapping = {} if maker is None else maker.mappings[release_id]
         owners = {name: person or None for name, person in mapping.items()}
+        value_at = None
+        if maker is not None and maker.value_at[release_id]:
+            place = {name: v for v, name in enumerate(release.ids)}
+            value_at = np.array([place[maker.value_at[release_id][name]] for name in release.ids])
         auditor = auditors[release.manifest.sequence_id]
-        kinds = {each.kind for each in auditor.extend(audited(release, owners)).violations}
+        judged = audited(release, owners, value_at=value_at)
+        kinds = {each.kind for each in auditor.extend(judged).violations}
         # People that are followed over several ids are warned of, not promised.
         if broken := sorted(kind for kind in kinds if not kind.startswith(LINKED)):
             history.wrong(f"releases up to {release_id} are not safe together: {broken}")

@@ -50,7 +50,9 @@ def check_release(
     for u, v in enumerate(origin.tolist()):
         shown, true = released.values(u), graph.values(v)
         assert all(shown[name] == true[name] for name in graph.schema.quasi_identifiers)
-        assert shown[graph.schema.sensitive] in {true[graph.schema.sensitive], "-"}
+        at = u if outcome.value_at is None else int(outcome.value_at[u])
+        value = released.values(at)[graph.schema.sensitive]
+        assert value in {true[graph.schema.sensitive], "-"}
     ties = {*map(tuple, graph.edges.tolist())}
     shown_ties = {*map(tuple, np.sort(origin[released.edges], axis=1).tolist())}
     assert len(ties ^ shown_ties) <= len(ties)

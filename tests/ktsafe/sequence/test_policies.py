@@ -40,9 +40,10 @@ def advance(sequence: SequenceEngine, changes: Changes) -> None:
 def shown(sequence: SequenceEngine) -> dict[int, dict[str, str]]:
     """Return what is published of everybody who is."""
     released = sequence.released()
-    return {
-        key: released.graph.values(v) for v, key in enumerate(released.keys.tolist()) if key >= 0
-    }
+    values = [released.graph.values(v) for v in range(released.graph.n_vertices)]
+    assert released.value_at is not None
+    at = zip(released.keys.tolist(), released.value_at.tolist(), strict=True)
+    return {key: {**values[v], "s": values[at]["s"]} for v, (key, at) in enumerate(at) if key >= 0}
 
 
 def test_newcomers_wait_for_enough_others_of_two_releases() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,8 +59,13 @@ def test_every_prefix_is_judged_as_the_definition_says(history, params, seed):
         assert counted.get("value_uncovered", 0) == len(telling_values(own, params))
 
 
-def departing(changes: dict[str, str], left: set[str]) -> list[str]:
-    """Return the kinds found if, at the third release, owners left and some values changed."""
+def departing(
+    changes: dict[str, str], left: set[str], exchanged: dict[str, str] | None = None
+) -> list[str]:
+    """Return the kinds found if, at the third release, owners left and some values changed.
+
+    `exchanged` says where the values of some stand; others are in place.
+    """
     steps = sticky.sticky(3)
     auditor = SequenceAuditor(Promise("all", cover=True))
     kinds: list[str] = []
@@ -69,7 +76,11 @@ def departing(changes: dict[str, str], left: set[str]) -> list[str]:
             release.texts |= changes
             release.sensitive |= {v: text == "ill" for v, text in changes.items()}
             release.owners |= dict.fromkeys(left)
-        found = auditor.extend(release.audited(i, sticky.PARAMS))
+        judged = release.audited(i, sticky.PARAMS)
+        if exchanged is not None:
+            at = [judged.ids.index(exchanged.get(v, v)) for v in judged.ids]
+            judged = dataclasses.replace(judged, value_at=np.array(at))
+        found = auditor.extend(judged)
         kinds += [violation.kind for violation in found.violations]
     return kinds
 
@@ -96,6 +107,22 @@ COHORT = [sticky.member(0, i) for i in range(sticky.SIZE)]
 def test_a_value_that_changes_with_a_departure_is_found(changes, left, is_found):
     """Alone, or with too few: found. A person's own update, or company of one: not."""
     assert ("value_uncovered" in departing(changes, left)) == is_found
+
+
+@pytest.mark.parametrize(
+    ("changed", "left", "is_found"),
+    [
+        (WHO, WHO, False),
+        (OTHER, WHO, True),
+        (WHO, OTHER, True),
+        (OTHER, OTHER, False),
+    ],
+)
+def test_of_exchanged_values_the_person_counts_whose_it_is(changed, left, is_found):
+    """The place of a leaver may show another value; that of the leaver's value may not."""
+    swapped = {WHO: OTHER, OTHER: WHO}
+    kinds = departing({changed: "fine"}, {left}, swapped)
+    assert ("value_uncovered" in kinds) == is_found
 
 
 def test_a_change_that_k_candidates_share_tells_nothing():

@@ -107,6 +107,52 @@ def test_what_was_done_to_values_is_said(files, tmp_path, capsys) -> None:
     assert "harmless told as -" in said
 
 
+def test_values_are_exchanged_or_in_place(files, tmp_path, capsys) -> None:
+    """All else is the same; the manifest says which, and a private file where each stands."""
+    found, places = {}, {}
+    for values in ("exchanged", "in place"):
+        out, private = (str(tmp_path / values / name) for name in ("release", "private"))
+        words = [*files[:-4], "--out", out, "--audit", private, "--values", values]
+        assert run_command(["anonymize", *words, "--json"]) == Exit.OK
+        found[values] = json.loads(capsys.readouterr().out)
+        folder, audit = Path(out), Path(private)
+        assert json.loads((folder / "manifest.json").read_text())["values"] == values
+        with (folder / "vertices.csv").open(newline="") as file:
+            shown = {row["id"]: row["health"] for row in csv.DictReader(file)}
+        with (audit / "mapping.csv").open(newline="") as file:
+            owner = {row["released_id"]: row["original_id"] for row in csv.DictReader(file)}
+        at = dict(zip(shown, shown, strict=True))
+        assert (audit / "values.csv").exists() == (values == "exchanged")
+        if values == "exchanged":
+            with (audit / "values.csv").open(newline="") as file:
+                at = {row["released_id"]: row["value_at"] for row in csv.DictReader(file)}
+            assert sorted(at.values()) == sorted(at) == sorted(shown)
+            assert any(v != place for v, place in at.items())
+        places[values] = {owner[v]: shown[place] for v, place in at.items()}
+        truth = ["--truth", str(tmp_path), "--schema", files[5]]
+        for name, of in (("vertices", files[1]), ("edges", files[3])):
+            (tmp_path / f"{name}.csv").write_text(Path(of).read_text())
+        assert run_command(["audit", out, "--map", private, *truth]) == Exit.OK
+        assert "safe" in capsys.readouterr().out
+        person = next(iter(owner.values()))
+        assert run_command(["audit", out, "--map", private, "--person", person, "--json"]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["releases"]
+        assert row["values"]["health"] == places[values][person]
+    assert places["exchanged"] == places["in place"]
+    assert found["exchanged"]["values"] == found["in place"]["values"]
+    edges = [(tmp_path / values / "release" / "edges.csv").read_text() for values in found]
+    assert edges[0] == edges[1]
+
+
+def test_where_values_stand_must_be_known_to_audit(files, tmp_path, capsys) -> None:
+    """Without the private file nobody could say whose value changed or is wrong."""
+    assert run_command(["anonymize", *files]) == Exit.OK
+    (tmp_path / "private" / "values.csv").unlink()
+    words = ["audit", str(tmp_path / "release"), "--map", str(tmp_path / "private")]
+    assert run_command(words) == Exit.USAGE
+    assert "values.csv" in capsys.readouterr().err
+
+
 def test_a_release_below_min_f1_is_not_written(files, tmp_path, capsys) -> None:
     """It ends with 1, names the reason and leaves neither release nor audit."""
     star = [f"p0,p{i}" for i in range(1, 46)]

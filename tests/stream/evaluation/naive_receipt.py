@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 EPSILON, T = 5, Fraction(1, 10)
+SENSITIVE = "health"
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -34,6 +35,10 @@ def counted(home: Path, person: str) -> list[dict[str, Any]]:
             continue
         (me,) = own
         people = {row["id"]: row for row in rows(folder / "vertices.csv")}
+        at = {
+            row["released_id"]: row["value_at"]
+            for row in rows(home / "state" / "audit" / folder.name / "values.csv")
+        }
         kind = {v: (row["gender"], row["age_band"]) for v, row in people.items()}
         beside: dict[str, set[str]] = {v: set() for v in people}
         for row in rows(folder / "edges.csv"):
@@ -70,7 +75,11 @@ def counted(home: Path, person: str) -> list[dict[str, Any]]:
         told.append(
             {
                 "published_id": me,
-                "values": {k: v for k, v in people[me].items() if k != "id"},
+                "values": {
+                    **{k: v for k, v in people[me].items() if k != "id"},
+                    SENSITIVE: people[at[me]][SENSITIVE],
+                },
+                "value_at": at[me],
                 "ties": len(beside[me]),
                 "candidates": len(candidates),
                 "people": sum(bool(owner[u]) for u in candidates),

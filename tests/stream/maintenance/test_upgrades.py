@@ -31,8 +31,12 @@ INTRODUCED = {
     "birth_wait_max": 12,
     "effort": "balanced",
     "aim": "balanced",
+    "values": "exchanged",
 }
-"""Options that are fixed for a sequence, and the default that each came with: it stays for ever."""
+"""Options that are fixed for a sequence, and the default that each came with: it stays for ever.
+
+But for `values`, which is in place in sequences that were begun before there was a choice.
+"""
 
 FREE = {"max_age": 12}
 """Options that may change, each with its default while it was fixed."""
@@ -97,6 +101,8 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
     assert content(releases).items() >= published.items()
     manifests = [json.loads((releases / name / "manifest.json").read_text()) for name in after]
     assert len({manifest["sequence_id"] for manifest in manifests}) == 1
+    # What an older version showed in place stays there.
+    assert {manifest["values"] for manifest in manifests[len(before) :]} == {"in place"}
     sizes = [(manifest.get("seal") or {}).get("log", {}).get("size") for manifest in manifests]
     first = sizes.index(next(size for size in sizes if size is not None))
     assert first <= len(before)

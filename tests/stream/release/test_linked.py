@@ -19,7 +19,7 @@ from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.evaluation.audits import audited
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import verified
-from ktsafe.stream.files.private_audits import read_owners
+from ktsafe.stream.files.private_audits import read_owners, read_value_places
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.release import linked, snapshotter
@@ -61,8 +61,8 @@ def feed(slots=5, people=16, seed=1):
 EVENTS = feed()
 
 
-def world_of(folder, events=EVENTS, seed=3, **settings):
-    world = World(folder, [events], params=PARAMS, sequence=OPTIONS, seed=seed, **settings)
+def world_of(folder, events=EVENTS, seed=3, sequence=OPTIONS, **settings):
+    world = World(folder, [events], params=PARAMS, sequence=sequence, seed=seed, **settings)
     world.signer = sealed.signer(folder / "keys")
     return world
 
@@ -121,7 +121,8 @@ def test_releases_of_a_sequence_are_safe_together(undisturbed, tmp_path):
             (folder / name).write_bytes(data)
         release = read_release(folder)
         owners = read_owners(undisturbed.folder / "audit", release_id)
-        findings = auditor.extend(audited(release, owners))
+        value_at = read_value_places(undisturbed.folder / "audit", release)
+        findings = auditor.extend(audited(release, owners, value_at=value_at))
         # People who got another id are warned of, not withheld.
         broken = [v for v in findings.violations if not v.kind.startswith(linked.LINKED)]
         assert not broken
@@ -323,6 +324,27 @@ def test_frozen_inputs_refuse_to_change(tmp_path):
     world.sequence = SequenceOptions(effort="fast", sybil_margin=1)
     with pytest.raises(StateMismatch, match="ktsafe rebase"):
         world.run()
+
+
+def test_values_are_exchanged_unless_they_are_to_stay(tmp_path):
+    """The manifest says which; within a sequence it does not change; ties are the same."""
+    worlds = {}
+    for values in ("exchanged", "in place"):
+        options = dataclasses.replace(OPTIONS, values=values)
+        worlds[values] = world = world_of(tmp_path / values, sequence=options)
+        assert not world.run().withheld
+        assert {json.loads(text)["values"] for text in world.digests().values()} == {values}
+        places = sorted(world.folder.glob("audit/*/values.csv"))
+        assert len(places) == (5 if values == "exchanged" else 0)
+    edges = [[files[1] for files in contents(world).values()] for world in worlds.values()]
+    vertices = [[files[0] for files in contents(world).values()] for world in worlds.values()]
+    assert edges[0] == edges[1]
+    assert vertices[0] != vertices[1]
+    for values, world in worlds.items():
+        (other,) = {"exchanged", "in place"} - {values}
+        world.sequence = dataclasses.replace(OPTIONS, values=other)
+        with pytest.raises(StateMismatch, match="ktsafe rebase"):
+            world.run()
 
 
 @pytest.mark.parametrize("damage", ["lost", "changed"])

@@ -181,6 +181,8 @@ class World:
         self.now_s = 0.0
         self.mappings: dict[str, dict[str, str]] = {}
         """Who was who when a release was built; the files forget who is deleted later."""
+        self.value_at: dict[str, dict[str, str]] = {}
+        """For each vertex of a release the one that shows its value, where they are exchanged."""
         self.built: dict[str, str] = {}
         """The sealed cut of every release that was built: another service's may be what lands."""
         self.cuts: dict[str, feeds.Graph] = {}
@@ -269,11 +271,13 @@ class World:
     def released_people(self, name: str) -> feeds.Graph:
         """Return a release under true ids, by the private mapping, without inserted vertices."""
         files = self.releases.releases[name][1]
-        mapping = self.mappings[name]
+        mapping, value_at = self.mappings[name], self.value_at[name]
+        rows = {row[0]: row[1:] for row in _rows(files["vertices.csv"].decode())}
+        told = {v: [*row[:-1], rows[value_at.get(v, v)][-1]] for v, row in rows.items()}
         vertices = {
-            mapping[row[0]]: dict(zip(self.schema.attributes, row[1:], strict=True))
-            for row in _rows(files["vertices.csv"].decode())
-            if mapping[row[0]]
+            mapping[v]: dict(zip(self.schema.attributes, row, strict=True))
+            for v, row in told.items()
+            if mapping[v]
         }
         ties = {
             (min(mapping[a], mapping[b]), max(mapping[a], mapping[b]))
@@ -336,6 +340,8 @@ class _Mappings(Observer):
             path = max((self._world.folder / "audit").glob("*/mapping.csv"))
             name = path.parent.name
             self._world.mappings[name] = dict(_rows(path.read_text()))
+            values = path.with_name("values.csv")
+            self._world.value_at[name] = dict(_rows(values.read_text())) if values.exists() else {}
             manifest = self._world.folder / "staging" / name / "manifest.json"
             self._world.built[name] = json.loads(manifest.read_bytes())["cut"]
 

@@ -54,6 +54,7 @@ def audited(sequence: AlignedSequence, *, with_shift: bool = True) -> AuditedRel
         edges=graph.edges.astype(np.int64),
         owners=[None if key < 0 else key for key in released.keys.tolist()],
         shift=None if released.shift is None or not with_shift else released.shift.astype(np.int64),
+        value_at=released.value_at,
     )
 
 
