@@ -7,10 +7,11 @@ FOLDER holds vertices.csv, edges.csv and schema.toml. Accounts are planted with 
 quasi-identifiers of a person drawn at random, a sensitive attribute that nobody else has, and ties
 to `FRIENDS` others, and the network is published once. Each account attacks by itself
 (`ktsafe.attacks.own_account`). With 0 accounts, people of the network are the attackers. A line for
-the release as it is, one where the members of each cohort exchange values of the sensitive
-attribute at random, and one for each share of all edges that exchange ends within pairs of classes,
-which leaves every count of neighbours by class as it is. `one value` is the release with a single
-value in place of all that are not sensitive. `values` is the share of people who are
+the release with values in place, one where the members of each cohort exchange values of the
+sensitive attribute at random, as by default, and one for each share of all edges that exchange ends
+within pairs of classes, which leaves every count of neighbours by class as it is. `one value` is
+the release with a single value in place of all that are not sensitive, and `values` the share of
+people who are
 shown with their own value; `cohort` the share of friends that is named by an attacker that knows
 the account's cohort, and nothing else of its vertex.
 """
@@ -24,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.attacks import Case
 from ktsafe.attacks.common.nearest import distinct_rows, neighbour_counts
 from ktsafe.attacks.own_account import FRIENDS, friends_named, own_account, published_friends
@@ -106,7 +107,8 @@ def main() -> None:
         for seed in range(given.seeds):
             rng = np.random.default_rng(seed)
             true = planted(graph, count, rng, is_sensitive=given.sensitive)
-            made = anonymize(true, PrivacyParams(k=given.k), rng=rng)
+            in_place = AnonymizeOptions(values="in place")
+            made = anonymize(true, PrivacyParams(k=given.k), rng=rng, options=in_place)
             mended = {"as it is": made.graph, "values": with_values_exchanged(made.graph, rng)}
             for share in map(float, filter(None, given.shares.split(","))):
                 chosen = rng.random(made.graph.n_edges) < share
