@@ -44,13 +44,8 @@ from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
 from ktsafe.stream.evaluation.audits import audited, true_graph
+from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.certificates import in_order
-from ktsafe.stream.files.private_audits import (
-    VACATED,
-    read_shift,
-    read_vacated,
-    read_value_places,
-)
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Planned
@@ -210,7 +205,7 @@ class LinkedReleases:
                 "sequence": figures,
                 "declared": _declared(figures),
                 "freshness": freshness,
-                VACATED: vacated,
+                private_audits.VACATED: vacated,
             },
             counts={name: figures[name] for name in COUNTS} | self._engine.tree_counts(),
             work=work,
@@ -395,9 +390,9 @@ class LinkedReleases:
         vacated: tuple[str, ...] = ()
         with suppress(InvalidGraph):
             # Without it less is known of departed people, and nothing else.
-            vacated = read_vacated(self._audit_dir, record.release_id)
-        shift = read_shift(self._audit_dir, release)
-        value_at = read_value_places(self._audit_dir, release)
+            vacated = private_audits.read_vacated(self._audit_dir, record.release_id)
+        shift = private_audits.read_shift(self._audit_dir, release)
+        value_at = private_audits.read_value_places(self._audit_dir, release)
         return audited(release, owners, shift, vacated, value_at)
 
     def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
@@ -418,16 +413,14 @@ class LinkedReleases:
 def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRelease:
     """Return a release that was read back as the auditor takes it, owners being lives."""
     shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
-    value_at = built.value_at
     lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
-    vacated = built.figures[VACATED]
+    vacated = built.figures[private_audits.VACATED]
     if built.ids == release.ids:
         # As it was written, in order: nobody has to be looked up.
-        return audited(release, lives, shift, vacated, value_at)
+        return audited(release, lives, shift, vacated, built.value_at)
     behind = [life if life >= 0 else None for life in lives.tolist()]
-    owners = dict(zip(built.ids, behind, strict=True))
-    values = None if value_at is None else in_order(built.ids, value_at, release.ids)
-    return audited(release, owners, shift, vacated, values)
+    at = None if built.value_at is None else in_order(built.ids, built.value_at, release.ids)
+    return audited(release, dict(zip(built.ids, behind, strict=True)), shift, vacated, at)
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:
