@@ -443,7 +443,19 @@ def test_several_attributes_may_be_sensitive() -> None:
     shown = nx.get_node_attributes(safe.graph, "health+income")
     true = {node: f"{data['health']}|{data['income']}" for node, data in graph.nodes(data=True)}
     assert shown
+    at = safe.provenance.made.value_at
+    assert at is not None
+    assert all(shown[at[v]] in {true[node], "-"} for v, node in safe.private_mapping.items())
+
+
+def test_values_may_stay_in_place() -> None:
+    """Then each person shows the own value, or `-`; the ties are the same."""
+    graph = karate()
+    exchanged, safe = (protected(graph, values=values) for values in ("exchanged", "in place"))
+    shown, true = (nx.get_node_attributes(each, "health") for each in (safe.graph, graph))
+    assert safe.provenance.made.value_at is None
     assert all(shown[v] in {true[node], "-"} for v, node in safe.private_mapping.items())
+    assert set(safe.graph.edges) == set(exchanged.graph.edges)
 
 
 def test_all_faults_are_told_at_once() -> None:
