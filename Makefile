@@ -153,7 +153,7 @@ sbom: $(STAMP) ## write what a service installs, with hashes, as CycloneDX: buil
 	mkdir -p build
 	$(RUN) -m cyclonedx_py requirements constraints-run.txt --pyproject pyproject.toml --output-reproducible -o build/ktsafe.cdx.json
 
-constraints: ## write the three files of constraints anew, with the newest versions admitted
+constraints: $(READY) ## write the files of constraints anew, with the newest versions admitted, and the lowest
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/pip install --quiet 'pip-tools==$(PIP_TOOLS)'
 	build/constraints/bin/$(PIN) --all-build-deps --extra dev --extra service \
@@ -167,6 +167,11 @@ constraints: ## write the three files of constraints anew, with the newest versi
 	{ sed -n '/^#/p' constraints-uv.txt; sed '/^$$/d' build/constraints/uv.txt; } > build/uv.txt
 	mv build/all.txt constraints.txt && mv build/run.txt constraints-run.txt
 	mv build/uv.txt constraints-uv.txt
+	$(RUN) -m uv pip compile --quiet --native-tls --resolution lowest-direct --generate-hashes \
+		--no-header --no-annotate --extra parquet --extra service \
+		--output-file build/lowest.txt pyproject.toml
+	{ sed -n '/^#/p' constraints-lowest.txt; cat build/lowest.txt; } > build/lowest-constraints.txt
+	mv build/lowest-constraints.txt constraints-lowest.txt
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays

@@ -12,6 +12,14 @@ from typing import Final
 from ktsafe.compiled_kernels import kernel_cache
 
 CACHE_NOTICE = kernel_cache.choose_kernel_folder()
+IGNORED: Final = {
+    "NUMBA_DISABLE_JIT": "kernels are compiled",
+    "PROMETHEUS_MULTIPROC_DIR": "a service is one process, and keeps its figures to itself",
+    "prometheus_multiproc_dir": "a service is one process, and keeps its figures to itself",
+}
+"""Variables that change how libraries work, in ways that do not go with this program."""
+# Taken away before the libraries are loaded, which read them then.
+_FOUND = {name: os.environ.pop(name, "") for name in IGNORED}
 # Read when numpy is loaded. Its matrices are small here: more threads would wait for each other,
 # busily, and figures would depend on how many there are.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -38,6 +46,9 @@ def main(program: typer.Typer = app) -> None:
     logs.install_crash_hooks()
     if CACHE_NOTICE:
         typer.echo(f"ktsafe: {CACHE_NOTICE}", err=True)
+    for name, value in _FOUND.items():
+        if value not in {"", "0"}:
+            typer.echo(f"ktsafe: {name} is ignored: {IGNORED[name]}", err=True)
     try:
         code = run_command(sys.argv[1:], program)
     except Exception:  # noqa: BLE001 -- whatever it is, it ends here

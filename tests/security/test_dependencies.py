@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,12 @@ def pinned(name: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("constraints.txt", 40), ("constraints-run.txt", 20), ("constraints-uv.txt", 1)],
+    [
+        ("constraints.txt", 40),
+        ("constraints-run.txt", 20),
+        ("constraints-lowest.txt", 20),
+        ("constraints-uv.txt", 1),
+    ],
 )
 def test_every_constraint_is_one_exact_version_with_its_hashes(name: str, least: int) -> None:
     """No range, no path, no address, no package twice, and no bytes but those that were seen."""
@@ -47,6 +53,21 @@ def test_a_service_runs_on_what_its_tests_ran_on() -> None:
     everything, some = pinned("constraints.txt"), pinned("constraints-run.txt")
     assert {pin: everything.get(pin) for pin in some} == some
     assert not any(pin.startswith(("pytest", "mypy", "atheris")) for pin in some)
+
+
+def test_the_lowest_versions_are_those_that_are_declared() -> None:
+    """What the checks run is the least that a package manager may install."""
+    pins = dict(pin.split("==") for pin in pinned("constraints-lowest.txt"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["service"], *extras["parquet"]]
+    assert len(declared) > 12
+    for requirement in declared:
+        found = re.match(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement)
+        assert found is not None, requirement
+        name, least = found.groups()
+        assert f"{pins[name]}.".startswith(f"{least}."), requirement
+    assert "constraints-lowest.txt" in (ROOT / ".ci/run").read_text(encoding="utf-8")
 
 
 def test_nothing_is_fetched_without_its_hash() -> None:
