@@ -121,6 +121,9 @@ class Source(Protocol):
         Unavailable
         """
 
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Tell the source which next offsets are durable. Advisory: for lag tools only."""
+
     def close(self) -> None:
         """Release every resource. Safe to call twice."""
 

@@ -11,6 +11,8 @@ import msgspec
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.secrets import SecretUnreadable, check_private, read_secret
 
+_Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
+
 FILES: Final = (
     "sasl_password_file",
     "ssl_ca_file",
@@ -20,17 +22,18 @@ FILES: Final = (
 )
 """Settings that name files."""
 
-CLIENT_ID: Final = "ktsafe"
-"""Name that brokers log. The same for everybody, since it is visible beside releases."""
 
-
-class KafkaTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[kafka]`: how to reach a Kafka cluster.
+class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How to reach a Kafka cluster, and how long to wait for it.
 
     Attributes
     ----------
     bootstrap_servers:
         "host:port" of some brokers.
+    client_id:
+        Name that brokers log. Constant, since it is visible beside releases.
+    group_id:
+        Consumer group whose offsets are committed for lag tools only; empty: none are.
     security_protocol, sasl_mechanism, sasl_username:
         As Kafka names them.
     sasl_password_file, sasl_password_env:
@@ -41,34 +44,6 @@ class KafkaTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     ssl_cert_file, ssl_key_file, ssl_key_password_file, ssl_key_password_env:
         The certificate by which this client authenticates, its key, and where the password of an
         encrypted key is.
-    """
-
-    bootstrap_servers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
-    sasl_username: str | None = None
-    sasl_password_file: str | None = None
-    sasl_password_env: str | None = None
-    ssl_ca_file: str | None = None
-    ssl_cert_file: str | None = None
-    ssl_key_file: str | None = None
-    ssl_key_password_file: str | None = None
-    ssl_key_password_env: str | None = None
-
-    def resolved(self, base: Path) -> KafkaSettings:
-        """Return the settings that follow, with relative paths of files starting from `base`."""
-        found = msgspec.structs.asdict(self)
-        for name in FILES:
-            if found[name] is not None:
-                found[name] = str(base / Path(found[name]).expanduser())
-        return KafkaSettings(**found)
-
-
-class KafkaSettings(KafkaTable, frozen=True, kw_only=True):
-    """How to reach a Kafka cluster, and how long to wait for it.
-
-    Attributes
-    ----------
     request_timeout_s:
         Wait for one answer.
     retry_for_s:
@@ -79,10 +54,23 @@ class KafkaSettings(KafkaTable, frozen=True, kw_only=True):
         How soon added partitions are noticed.
     """
 
-    request_timeout_s: float = 30.0  # As Kafka's own clients wait.
-    retry_for_s: float = 60.0  # A supervisor starts the service again afterwards.
-    silence_max_s: float = 300.0  # Longer than a cluster takes to restart.
-    metadata_max_age_s: float = 30.0  # Kafka's own 300 s are long for new partitions.
+    bootstrap_servers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    client_id: str = "ktsafe"
+    group_id: str = "ktsafe"
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
+    sasl_username: str | None = None
+    sasl_password_file: str | None = None
+    sasl_password_env: str | None = None
+    ssl_ca_file: str | None = None
+    ssl_cert_file: str | None = None
+    ssl_key_file: str | None = None
+    ssl_key_password_file: str | None = None
+    ssl_key_password_env: str | None = None
+    request_timeout_s: _Seconds = 30.0
+    retry_for_s: _Seconds = 60.0
+    silence_max_s: _Seconds = 300.0
+    metadata_max_age_s: _Seconds = 30.0
 
     @property
     def address(self) -> str:
@@ -99,7 +87,7 @@ class KafkaSettings(KafkaTable, frozen=True, kw_only=True):
         """
         options: dict[str, Any] = {
             "bootstrap_servers": list(self.bootstrap_servers),
-            "client_id": CLIENT_ID,
+            "client_id": self.client_id,
             "request_timeout_ms": int(self.request_timeout_s * 1000),
             "metadata_max_age_ms": int(self.metadata_max_age_s * 1000),
             "reconnect_backoff_max_ms": 1000,
@@ -146,6 +134,18 @@ class KafkaSettings(KafkaTable, frozen=True, kw_only=True):
         elif self.ssl_key_file is not None:
             raise self._wrong("ssl_key_file needs ssl_cert_file.")
         return context
+
+    def resolved(self, base: Path) -> KafkaSettings:
+        """Return these settings with relative paths of files starting from `base`."""
+        named = {name: getattr(self, name) for name in FILES}
+        return msgspec.structs.replace(
+            self,
+            **{
+                name: str(base / Path(path).expanduser())
+                for name, path in named.items()
+                if path is not None
+            },
+        )
 
     def _load_own_certificate(self, context: ssl.SSLContext, certificate: str) -> None:
         def password() -> str:

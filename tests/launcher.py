@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from unittest import mock
 
-from ktsafe.connectors import kafka_settings
 from ktsafe.stream import cli  # settles where kernels are kept, before one is imported
 from ktsafe.stream.config import settings
 from ktsafe.stream.service import assembly
@@ -20,7 +19,6 @@ from ktsafe.stream.service import assembly
 Overrides = Mapping[str, Mapping[str, Any]]
 
 MADE: Final = {
-    "kafka": (kafka_settings, "KafkaSettings"),
     "ingest": (assembly, "IngestSettings"),
     "sequence": (settings, "SequenceOptions"),
 }

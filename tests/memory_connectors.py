@@ -88,6 +88,7 @@ class MemorySource:
         self._log = log
         self._next: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
+        self.acknowledged: dict[TopicPartition, int] = {}
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Check identity and positions."""
@@ -171,6 +172,10 @@ class MemorySource:
     def ends(self) -> dict[TopicPartition, int]:
         """Return the length of every partition's log."""
         return {at: len(self._log.items[at.partition]) for at in self.partitions()}
+
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Remember what was acknowledged."""
+        self.acknowledged.update(positions)
 
     def close(self) -> None:
         """Do nothing."""

@@ -65,7 +65,7 @@ idle_s = 3600
 lateness_max_s = {lateness_max_s}
 
 [metrics]
-port = 0
+enabled = false
 
 [log]
 level = "warning"

@@ -175,6 +175,9 @@ class FileSource:
         """Return the number of lines of every file, which reads all of them."""
         return {at: self._length(state) for at, state in self._partitions.items()}
 
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Do nothing: files keep no offsets."""
+
     def close(self) -> None:
         """Close every file. What was read of the identity stays."""
         for partition in self._partitions.values():

@@ -18,6 +18,7 @@ from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch, 
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
 from ktsafe.connectors.kafka_topics.fetched_records import FetchedRecords
+from ktsafe.connectors.kafka_topics.group_offsets import GroupOffsets
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,8 @@ PROBE_TIMEOUT_S: Final = 2.0
 class KafkaSource:
     """Reads all partitions of one topic. Implements `ktsafe.connectors.base.Source`.
 
-    Partitions are assigned by hand and offsets are the caller's: there is no consumer group.
-    Positions below the first retained offset or beyond the end, another
+    Partitions are assigned by hand and offsets are the caller's: the consumer group is only told
+    of them, for lag tools. Positions below the first retained offset or beyond the end, another
     cluster, or a topic that was deleted and made again are refused, when opening and while
     reading. Partitions that are added later are noticed within `metadata_max_age_s` and start at
     their beginning.
@@ -80,6 +81,7 @@ class KafkaSource:
         self._heard_s = 0.0
         self._probed_s = 0.0
         self._verified_s = 0.0
+        self._group_offsets = GroupOffsets(settings)
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Connect, compare identities, check every position and go there."""
@@ -188,8 +190,13 @@ class KafkaSource:
             ends = self._consumer.end_offsets(partitions, timeout_ms)
         return {TopicPartition(*at): end for at, end in ends.items()}
 
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Have offsets committed to the consumer group, without waiting."""
+        self._group_offsets.tell(positions)
+
     def close(self) -> None:
         """Close the consumer."""
+        self._group_offsets.close()
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             client.drop_consumer(consumer)

@@ -185,6 +185,9 @@ class SnapshotSource:
             other._advance()
         return {self._at: other._end}
 
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Do nothing: dumps keep no offsets."""
+
     def close(self) -> None:
         """Forget the dumps in memory. What was read of the identity stays."""
         self._dump = self._events = None

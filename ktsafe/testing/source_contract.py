@@ -279,6 +279,16 @@ class SourceContract:
         read_all(source)
         assert not any(source.has_open_transaction(at) for at in source.partitions())
 
+    def test_acknowledging_changes_nothing(self, world: SourceWorld, source: Source) -> None:
+        """Acknowledged offsets do not move the reading."""
+        written = self.fill(world)
+        source.open({}, {})
+        records: list[Record] = []
+        while not all(source.at_end(partition) for partition in source.partitions()):
+            records += source.poll(0.2, 11)
+            source.acknowledge({self.at(world, 0): 1})
+        assert values_of(records, 0) == written[0]
+
     def test_values_are_handed_over_as_they_are(self, world: SourceWorld, source: Source) -> None:
         """No value is decoded, stripped or normalized."""
         values = [b"", b" ", b"\x00\xff", "ä\u2028".encode(), b"\r", b"x" * 100_000]

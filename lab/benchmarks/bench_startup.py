@@ -58,7 +58,7 @@ min_f1 = 0.0
 every = "1d"
 
 [metrics]
-port = 0
+enabled = false
 """
 READY_WITHIN_S = 3600.0
 

@@ -31,8 +31,8 @@ def config(
     from ktsafe.stream.config import settings as configuration
 
     settings = configuration.load(path)
-    if settings.site.kafka is not None:
-        settings.site.kafka.client_options()
+    if settings.config.kafka is not None:
+        settings.config.kafka.client_options()
     where = places.by_name(settings)
     missing = settings.config.source.missing(settings.site)
     report = {

@@ -80,15 +80,15 @@ def send(
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.monitoring.progress import phases
 
-    settings = configuration.load(to)
-    topic = settings.config.source.kafka_topic
-    if topic is None:
+    config = configuration.load(to).config
+    topic = config.source.kafka_topic
+    if topic is None or config.kafka is None:
         msg = f"{to}: the events do not come from Kafka."
         raise ConfigError(msg, hint='Give [source] kind = "kafka", and a [kafka] table.')
     from ktsafe.connectors.kafka_topics import send_values
 
     count = sum(1 for _ in _events(file))
-    kafka = hurried(settings.site.cluster)
+    kafka = hurried(config.kafka)
     with phases(f"sending to {topic}") as progress:
         for sent in send_values(kafka, topic, _paced(_events(file), per_second)):
             progress("events", sent / count)

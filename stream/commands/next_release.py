@@ -61,7 +61,10 @@ folder = "private/state"
 [release]
 every = "1d"  # a release has the date of its dump
 change_max = 0.2  # a dump in which a greater share of the people has another value is refused
-{seed}"""
+{seed}
+[metrics]
+enabled = false
+"""
 KEPT: Final = 2
 """Dumps that stay: the last one, and the one that it was compared with."""
 
@@ -129,7 +132,7 @@ def next_of(
         if is_first:
             config.unlink()  # Nothing has begun.
         raise
-    counts = serve(settings, drain=True, monitored=False)
+    counts = serve(settings, drain=True)
     _forget(dumps)
     return _report(settings, date, dump, counts)
 

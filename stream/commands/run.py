@@ -52,14 +52,14 @@ def run(
     return Exit.UNSAFE if is_vain else Exit.OK
 
 
-def serve(settings: Settings, *, drain: bool, monitored: bool = True) -> Counts:
+def serve(settings: Settings, *, drain: bool) -> Counts:
     """Run the configured service until it ends, with a line of progress; return what happened."""
     from ktsafe.stream.service import assembly
 
     one_heap()
     summary = Summary()
     with live_display(summary, drain=drain):
-        assembly.run_from_settings(settings, drain=drain, summary=summary, monitored=monitored)
+        assembly.run_from_settings(settings, drain=drain, summary=summary)
     return summary.counts
 
 

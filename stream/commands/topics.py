@@ -54,8 +54,7 @@ def _specs(
     from ktsafe.connectors.kafka_topics import Role, TopicSpec
     from ktsafe.stream.config import settings as configuration
 
-    settings = configuration.load(path)
-    config = settings.config
+    config = configuration.load(path).config
     specs = []
     for table, role, number in (
         (config.source, Role.EVENTS, partitions),
@@ -66,7 +65,7 @@ def _specs(
             specs.append(
                 TopicSpec(name=topic, role=role, partitions=number, replication_factor=replication)
             )
-    if not specs:
+    if config.kafka is None or not specs:
         msg = f"{path} names no Kafka topic."
         raise ConfigError(msg, hint='Give a connector kind = "kafka" and a [kafka] table.')
-    return hurried(settings.site.cluster, wait_s), specs
+    return hurried(config.kafka, wait_s), specs

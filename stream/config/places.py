@@ -29,6 +29,7 @@ def by_name(settings: Settings) -> dict[str, str]:
         "dead": config.dead_letters.place(settings.site),
     }
     found["private"] = f"{private_folder(settings)} (true graph, mappings, audits: never publish)"
-    port = config.metrics.port or "(a free port, see the log)"
-    found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
+    if config.metrics.enabled:
+        port = config.metrics.port or "(a free port, see the log)"
+        found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
     return found

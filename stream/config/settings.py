@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ktsafe import PrivacyParams, Schema
-from ktsafe.connectors.kafka_settings import KafkaSettings, KafkaTable
+from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import MIN_F1, Aim, Values
 from ktsafe.sequence import SequenceOptions
@@ -118,6 +118,7 @@ class MetricsTable(Section, frozen=True):
     loopback "local users" admits every user of this machine without one.
     """
 
+    enabled: bool = True
     host: str = "127.0.0.1"
     port: Port = 9464
     healthy_within_s: Seconds = 60.0
@@ -151,7 +152,7 @@ class Config(Section, frozen=True):
     privacy: PrivacyTable = PrivacyTable()
     sequence: SequenceTable = SequenceTable()
     workers: WorkersTable = WorkersTable()
-    kafka: KafkaTable | None = None
+    kafka: KafkaSettings | None = None
     attack: AttackTable = AttackTable()
     statistics: StatisticsTable = StatisticsTable()
     ingest: IngestTable = IngestTable()
@@ -197,9 +198,9 @@ def load_kafka(path: Path) -> KafkaSettings:
     document = {"kafka": _document(path).get("kafka")}
     refuse_secrets(document, str(path))
     try:
-        found = msgspec.convert(document, dict[str, KafkaTable])
+        found = msgspec.convert(document, dict[str, KafkaSettings])
     except msgspec.ValidationError as error:
-        msg = f"{path}: {config_error_text(error, KafkaTable)}"
+        msg = f"{path}: {config_error_text(error, KafkaSettings)}"
         raise ConfigError(msg, hint="`ktsafe config` prints every key.") from error
     return found["kafka"].resolved(path.parent.resolve())
 
@@ -240,6 +241,8 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
     _check_private(config, Site(base), name)
     _check_figures(config.metrics, name)
     _check_workers(config.workers, name)
+    if config.kafka is not None:
+        config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
         if config.attributes is not None:
             schema = config.attributes.to_schema()
@@ -260,12 +263,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         raise ConfigError(f"{name}: release.every {error}.") from error
     return Settings(
         config=config,
-        site=Site(
-            base.resolve(),
-            None if config.kafka is None else config.kafka.resolved(base.resolve()),
-            config.release.change_max,
-            schema,
-        ),
+        site=Site(base.resolve(), config.kafka, config.release.change_max, schema),
         schema=schema,
         params=params,
         sequence=sequence,
@@ -341,7 +339,7 @@ def _check_workers(table: WorkersTable, name: str) -> None:
 
 def _check_figures(table: MetricsTable, name: str) -> None:
     """Refuse to show the secrets of releases to everybody that reaches the server."""
-    if table.has_token or not table.figures:
+    if not table.enabled or table.has_token or not table.figures:
         return
     remedy = "Set metrics.token_file or metrics.token_env"
     if not is_loopback(table.host):

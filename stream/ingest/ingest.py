@@ -15,11 +15,13 @@ import itertools
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import Final
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
+from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.changes import Change
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
@@ -245,6 +247,7 @@ class Ingest:
 
         1. Dead letters, so no offset passes a record that is recorded nowhere.
         2. Changes, offsets, clocks and the release cut, in one synced write of the store.
+        3. The source learns of it, for lag tools only.
 
         Raises
         ------
@@ -268,6 +271,12 @@ class Ingest:
         self._store.commit(held.changes, positions, source_identity=grown, cut=cut)
         self._identity, self._held = identity, _Held()
         self._passed.update((p, position.start) for p, position in positions.items())
+        # Step 3
+        with suppress(Unavailable):
+            # All is durable: an error here must not have steps 1 and 2 done again.
+            self._source.acknowledge(
+                {TopicPartition(*partition): p.start for partition, p in positions.items()}
+            )
         self._observer.checkpoint(self._monotonic() - started)
 
     def idle(self, idle_s: float) -> set[tuple[str, int]]:

@@ -52,13 +52,8 @@ ROOM_RETRY_S: Final = 5.0
 """Pause before a state is opened again whose disk has no room."""
 
 
-def run_from_settings(
-    settings: Settings, *, drain: bool, summary: Summary, monitored: bool = True
-) -> None:
-    """Run the configured service in this process, until it is stopped or drained.
-
-    Where it is not `monitored` it opens no port: another command waits for it.
-    """
+def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> None:
+    """Run the configured service in this process, until it is stopped or drained."""
     config = settings.config
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
@@ -69,7 +64,7 @@ def run_from_settings(
         maker = mechanism(settings)
         board = status_board(settings, summary.counts)
         told: list[Observer] = [summary, board, Notifier(os.environ)]
-        if monitored:
+        if config.metrics.enabled:
             metrics, server = status_server(settings, board)
             stack.enter_context(server)
             told.insert(0, metrics)

@@ -80,6 +80,11 @@ def rows() -> list[tuple[str, str, str]]:
             "the release thread waits, within the time of a transaction",
         ),
         (
+            "offsets for lag tools",
+            "one number per partition",
+            "a newer one takes the place of an older one",
+        ),
+        (
             "tombstones of deleted people and ties",
             (
                 f"those of the last {_LOOP.lateness_max_s // 86_400} days of event time "

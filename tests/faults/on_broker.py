@@ -11,7 +11,6 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -42,7 +41,7 @@ from tests.integration.conftest import SETTINGS
 ROOT = Path(__file__).resolve().parents[2]
 PARTITIONS = 2
 NEVER = "not: it refuses, the feed has lost events"
-PATIENT = {"request_timeout_s": 5.0, "metadata_max_age_s": 1.0}
+PATIENT = "request_timeout_s = 5\nmetadata_max_age_s = 1\n"
 STUCK_S = 20.0
 """How long the broker stands still; several times the wait for one answer."""
 
@@ -69,14 +68,14 @@ def bootstrap() -> str:
 
 
 def site_of(
-    folder: Path, seed: int, kafka: Mapping[str, float] = PATIENT
+    folder: Path, seed: int, extra: str = PATIENT
 ) -> tuple[Watched, list[list[feeds.Event]], str]:
     """Return a service on new topics, what they hold, and the name of the topic it reads."""
     partitions = feeds.assigned(services.small_feed(people=PEOPLE, seed=seed), PARTITIONS, seed)
     site = running.kafka_site(
         folder / "site", partitions, services.ATTRIBUTES, "month", bootstrap()
     )
-    return watched(site.overriding(kafka=kafka)), partitions, site.settings.config.source.topic
+    return watched(site, extra=extra), partitions, site.settings.config.source.topic
 
 
 def one_more(
@@ -272,7 +271,8 @@ def stuck(folder: Path, seed: int) -> Trial:
 
 def stuck_for_long(folder: Path, seed: int) -> Trial:
     """Stop the broker's process for longer than the service waits."""
-    site, partitions, _ = site_of(folder, seed, {**PATIENT, "silence_max_s": 5.0})
+    patience = PATIENT + "silence_max_s = 5\n"
+    site, partitions, _ = site_of(folder, seed, patience)
     process = site.site.start()
     seconds_until(lambda: caught_up(site, partitions), process)
     running_broker = shared_broker().running()

@@ -6,6 +6,7 @@ import pytest
 
 from tests.faults import simulated, trials
 from tests.faults.__main__ import rows_of
+from tests.memory_connectors import MemorySource, unavailable
 
 
 @pytest.mark.parametrize("fault", simulated.FAULTS, ids=lambda fault: fault.name)
@@ -14,6 +15,20 @@ def test_nothing_is_lost(fault):
     outcome = trials.tried(dataclasses.replace(fault, times=1), 11)
     assert outcome.trials[0].seen
     assert "| 1 | 11 | nothing |" in outcome.row()
+
+
+def test_a_source_that_cannot_be_told_does_not_repeat_a_checkpoint(tmp_path):
+    """What is durable stays so when lag tools cannot be told, at a release cut too."""
+    world = simulated.world_of(tmp_path)
+    log = world.log
+
+    class Forgetful(MemorySource):
+        def acknowledge(self, positions):
+            raise unavailable("commit offsets")
+
+    world.open_source = lambda: Forgetful(log)
+    world.run()
+    simulated.check(world, {})
 
 
 def test_a_failing_trial_says_how_to_repeat_it(capsys):

@@ -48,12 +48,7 @@ OPTIONS = """\
 k = 2
 alpha = "1/2"
 """
-PATIENT: Final = {
-    "request_timeout_s": 2.0,
-    "retry_for_s": 3.0,
-    "silence_max_s": 6.0,
-    "metadata_max_age_s": 1.0,
-}
+PATIENT = "request_timeout_s = 2\nretry_for_s = 3\nsilence_max_s = 6\nmetadata_max_age_s = 1\n"
 LOOK_S: Final = 0.01
 MOMENT_WITHIN_S: Final = 6.0
 """So long a misfortune waits for its moment; it comes all the same afterwards."""
@@ -169,7 +164,7 @@ class BrokerHistory:
         self.folder.mkdir()
         empty: list[list[feeds.Event]] = [[] for _ in range(PARTITIONS)]
         site = running.kafka_site(self.folder / "first", empty, ATTRIBUTES, EVERY, self._server)
-        site = site.overriding(kafka=PATIENT)
+        site.config.write_text(site.config.read_text() + PATIENT)
         config = site.settings.config
         self._events, self._releases = config.source.topic, config.sink.kafka_topic or ""
         self._transactions = config.sink.transactional_id

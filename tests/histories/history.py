@@ -153,10 +153,10 @@ class History(Observer):
         if self.counts["steps"] == self.crash_at:
             raise Crash(name)
         if self.is_quiet:
-            if name == "before MemorySource.poll":
+            if name == "before WatchedSource.poll":
                 self._send_all()
             return
-        if name == "before MemorySource.poll" and dice.random() < 0.7:
+        if name == "before WatchedSource.poll" and dice.random() < 0.7:
             self._send()
         if self.in_flight and dice.random() < 0.3:
             self.in_flight.pop(0)()

@@ -11,10 +11,12 @@ import argparse
 import logging
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from unittest import mock
 
+from ktsafe.connectors.base import TopicPartition
+from ktsafe.connectors.errors import Unavailable
 from ktsafe.sequence import SequenceEngine
 from ktsafe.stream.ingest.ingest import Ingest
 from ktsafe.stream.maintenance import erasure
@@ -27,6 +29,16 @@ from tests.histories.__main__ import told
 
 Plant = tuple[Any, str, Callable[[Any], Any]]
 """What is patched: the object, the name in it, and what makes the stand-in of the real thing."""
+
+
+def _acknowledged_first(real: Any) -> Any:
+    def checkpoint(self: Ingest, cut: Any = None) -> None:
+        held = {TopicPartition(*p): self._offsets[p] for p in self._held.partitions}
+        with suppress(Unavailable):
+            self._source.acknowledge(held)
+        real(self, cut)
+
+    return checkpoint
 
 
 def _letters_last(real: Any) -> Any:
@@ -102,6 +114,7 @@ def _returns(value: Any) -> Callable[[Any], Any]:
 
 
 PLANTED: dict[str, Plant] = {
+    "acknowledged before written": (Ingest, "checkpoint", _acknowledged_first),
     "dead letters after their offset": (Ingest, "checkpoint", _letters_last),
     "offsets committed before changes": (Ingest, "checkpoint", _offsets_first),
     "an unanswered release counts as sent": (Publisher, "_finish_publishing", _taken_for_sent),

@@ -13,7 +13,7 @@ from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.service.operations import Operations
 from tests.histories import feed
 from tests.histories.one_state import Apart, LockedStore, Task, open_when_free
-from tests.histories.surroundings import Actor, Beside, LateSink
+from tests.histories.surroundings import Actor, Beside, LateSink, WatchedSource
 from tests.memory_connectors import Crash, MemoryDeadLetterSink
 from tests.memory_store import MemoryDisk, MemoryStore
 from tests.stream.service.simulation import SCHEMA, Inline, Tripwire, World
@@ -29,7 +29,7 @@ WATCHED: Final = frozenset(
     {
         *("commit", "prune", "scrub"),
         *("stage", "mark_published", "drop_cut", "note_erased", "record_audits", "start_sequence"),
-        *("open", "poll", "last", "present", "publish", "write"),
+        *("open", "poll", "acknowledge", "last", "present", "publish", "write"),
     }
 )
 """Calls at which something may happen."""
@@ -60,6 +60,7 @@ class Process:
         self.tasks: list[Task] = []
         self.actor: Actor | None = None
         world.open_store = self._open
+        world.open_source = lambda: WatchedSource(world, history, lambda: self.disk.positions)
         world.open_sink = lambda: LateSink(world, history)
         world.open_dead_letters = lambda: MemoryDeadLetterSink(history.world.letters)
 

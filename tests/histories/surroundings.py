@@ -6,13 +6,13 @@ import hashlib
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, ReleaseBundle
+from ktsafe.connectors.base import MANIFEST, ReleaseBundle, TopicPartition
 from ktsafe.errors import NotKTSafe
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
@@ -22,7 +22,7 @@ from ktsafe.stream.release.encrypted_cut import encrypt_cut
 from ktsafe.stream.release.mechanism import DueRelease
 from ktsafe.stream.release.snapshotter import Snapshotter, StagedRelease
 from tests import feeds
-from tests.memory_connectors import Crash, MemoryReleaseSink, unavailable
+from tests.memory_connectors import Crash, MemoryReleaseSink, MemorySource, unavailable
 from tests.stream.service.simulation import Inline, World, folded
 
 if TYPE_CHECKING:
@@ -145,6 +145,23 @@ class LateSink(MemoryReleaseSink):
         super().publish(bundle)
         if there.get(bundle.release_id) != before:
             history.landed(bundle.release_id, there[bundle.release_id][1])
+
+
+class WatchedSource(MemorySource):
+    """A source that compares what is acknowledged with what is durable."""
+
+    def __init__(self, world: World, history: History, durable: Callable[[], Mapping[Any, Any]]):
+        super().__init__(world.log)
+        self._history = history
+        self._durable = durable
+
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Take it, if it is durable."""
+        durable = self._durable()
+        for at, offset in positions.items():
+            if durable.get((at.topic, at.partition), (0,))[0] < offset:
+                self._history.wrong("an offset was acknowledged before it was durable")
+        super().acknowledge(positions)
 
 
 class Beside(Inline):

@@ -268,6 +268,19 @@ def test_a_topic_made_again_stops_a_running_reader(world: KafkaWorld, source: So
         poll_nothing(source, 20)
 
 
+def test_group_offsets_are_told(cluster: Cluster, world: KafkaWorld, source: Source) -> None:
+    """Lag tools see the offsets acknowledged last, at the latest when the source is closed."""
+    world.write(0, [b"x"] * 10)
+    source.open({}, {})
+    read_all(source)
+    for offset in range(1, 8):
+        source.acknowledge({at(world, 0): offset})
+    source.close()
+    committed = cluster.admin.list_group_offsets("ktsafe")["ktsafe"]
+    offsets = {(p.topic, p.partition): found.offset for p, found in committed.items()}
+    assert offsets[world.topic, 0] == 7
+
+
 def test_missing_topic_is_named(kafka: KafkaSettings) -> None:
     """A topic that does not exist is refused with a hint, and not created."""
     for _ in range(2):

@@ -37,7 +37,7 @@ AUTHORIZER = {
     # Whoever comes by the plain listener administers; the service comes by the other one.
     "super.users": "User:ANONYMOUS",
 }
-PATIENT = {"request_timeout_s": 10.0, "retry_for_s": 2.0, "metadata_max_age_s": 1.0}
+PATIENT = "request_timeout_s = 10\nretry_for_s = 2\nmetadata_max_age_s = 1\n"
 NEEDED = ["read events", "write releases", "read releases", "transactions", "write letters"]
 WITHDRAWN = [
     (["read events"], "may no longer be read"),
@@ -134,6 +134,7 @@ def place(broker: Guarded, tmp_path: Path) -> Place:
         "sasl_mechanism": "SCRAM-SHA-512",
         "sasl_username": "ktsafe",
         "sasl_password_file": str(broker.certificates / "password"),
+        "group_id": f"group-{number}",
     }
     table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in kafka.items())
     made = running.site(
@@ -145,8 +146,8 @@ def place(broker: Guarded, tmp_path: Path) -> Place:
             f'transactional_id = "publisher-{number}"'
         ),
         every="month",
-        kafka="\n[kafka]\n" + table,
-    ).overriding(kafka=PATIENT)
+        kafka="\n[kafka]\n" + table + PATIENT,
+    )
     text = made.config.read_text()
     letters = f'kind = "kafka"\ntopic = "{topics[Role.DEAD_LETTERS]}"'
     made.config.write_text(text.replace('kind = "files"\npath = "dead-letters.jsonl"', letters))
@@ -160,6 +161,7 @@ def place(broker: Guarded, tmp_path: Path) -> Place:
         "write releases": (topic, releases, ACLOperation.WRITE),
         "describe letters": (topic, dead, ACLOperation.DESCRIBE),
         "write letters": (topic, dead, ACLOperation.WRITE),
+        "group": (ResourceType.GROUP, f"group-{number}", ACLOperation.READ),
         "transactions": (
             ResourceType.TRANSACTIONAL_ID,
             f"publisher-{number}",
@@ -213,6 +215,13 @@ def test_a_right_that_was_never_there_ends_the_start(broker: Guarded, place: Pla
     assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3
 
 
+def test_without_the_group_only_lag_tools_know_less(broker: Guarded, place: Place) -> None:
+    """The group is told of offsets; nothing depends on it."""
+    broker.give(*(right for name, right in place.rights.items() if name != "group"))
+    place.site.site.drain()
+    assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3
+
+
 def withdraw_and_give_back(
     broker: Guarded,
     place: Place,
@@ -255,3 +264,32 @@ def test_a_right_that_is_withdrawn_is_waited_for(broker: Guarded, place: Place) 
             stop(process)
     place.site.site.drain()
     assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3 + len(WITHDRAWN)
+
+
+def test_a_group_that_is_withdrawn_holds_nothing_up(broker: Guarded, place: Place) -> None:
+    """The service says so once and goes on; the group knows all when the right is back."""
+    broker.give(*place.rights.values())
+    group, topic = place.rights["group"], place.topics[Role.EVENTS]
+
+    def told() -> int:
+        committed = broker.admin.list_group_offsets(group[1])[group[1]]
+        return sum(at.offset for at in committed.values())
+
+    process = place.site.site.start()
+    try:
+        seconds_until(lambda: place.site.applied() >= place.events, process)
+        seconds_until(lambda: told() == place.events + 1, process)
+        broker.take(group)
+        later = {"type": "vertex.upsert", "id": "late", "time": LATER[0]}
+        running.send(broker.plain, topic, [[later, {**later, "id": "last", "time": LATER[1]}]])
+        words = f"offsets are not committed to group {group[1]}"
+        seconds_until(lambda: words in place.site.log(), process)
+        seconds_until(lambda: place.site.applied() == place.events + 2, process)
+        seconds_until(lambda: place.site.published() >= 4, process)
+        assert told() == place.events + 1
+        broker.give(group)
+        seconds_until(lambda: told() == place.events + 3, process)
+        assert place.site.log().count(words) == 1
+    finally:
+        if process.poll() is None:
+            stop(process)

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.integration
 
 PASSWORD = secrets.token_hex(12)
 WRONG = secrets.token_hex(12)
-PATIENT = {"request_timeout_s": 10.0, "retry_for_s": 2.0}
 
 
 class Site(NamedTuple):
@@ -41,6 +40,8 @@ class Site(NamedTuple):
             "bootstrap_servers": [f"127.0.0.1:{self.ports[protocol]}"],
             "security_protocol": protocol,
             "ssl_ca_file": self.file("ca.pem"),
+            "request_timeout_s": 10,
+            "retry_for_s": 2,
         }
         if protocol == "SSL":
             named |= {"ssl_cert_file": self.file("client.pem")}
@@ -77,8 +78,7 @@ def site() -> Iterator[Site]:
 
 def kafka(fields: dict[str, Any]) -> KafkaSettings:
     """Return settings as a configuration would give them."""
-    servers = tuple(fields["bootstrap_servers"])
-    return KafkaSettings(**{**PATIENT, **fields, "bootstrap_servers": servers})
+    return KafkaSettings(**{**fields, "bootstrap_servers": tuple(fields["bootstrap_servers"])})
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -172,7 +172,7 @@ def test_the_service_runs_over_tls(site: Site, tmp_path: Path, capsys, protocol:
         sink=f'kind = "kafka"\ntopic = "{names[Role.RELEASES]}"',
         every="month",
         kafka="\n".join(["", "[kafka]", *table, ""]),
-    ).overriding(kafka=PATIENT)
+    )
     letters = 'kind = "files"\npath = "dead-letters.jsonl"'
     text = place.config.read_text().replace('level = "warning"', 'level = "debug"')
     assert letters in text

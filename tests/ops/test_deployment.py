@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.connectors.kafka_settings import KafkaTable
+from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.config import settings as config
@@ -48,7 +48,7 @@ def test_examples_keep_secrets_and_metrics_in(path: Path) -> None:
     loaded = config.load(path).config
     assert "password =" not in path.read_text(encoding="utf-8")
     assert loaded.metrics.host == ("0.0.0.0" if path.stem == "compose" else "127.0.0.1")  # noqa: S104
-    if isinstance(loaded.kafka, KafkaTable):
+    if isinstance(loaded.kafka, KafkaSettings):
         topics = [getattr(t, "topic", None) for t in (loaded.source, loaded.sink)]
         assert None not in topics
 

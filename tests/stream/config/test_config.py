@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ktsafe.connectors.kafka_settings import KafkaTable
+from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import ConfigError
@@ -80,7 +80,6 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("sequence.max_age", 1, "max_age"),
         ("sequence.sybil_margin", 2, "sybil_margin"),
         ("sequence.birth_wait_max", 12, "birth_wait_max"),
-        ("metrics.enabled", False, "enabled"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.record_bytes_max", 0, "record_bytes_max"),
         ("ingest.checkpoint_records_max", 10_000, "checkpoint_records_max"),
@@ -133,7 +132,7 @@ def test_the_printed_example_shows_every_key_of_a_cluster():
     """They stand as comments, since most feeds are files at first; defaults are the program's."""
     text = resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
     shown = text.partition("# [kafka]")[2]
-    for field in msgspec.structs.fields(KafkaTable):
+    for field in msgspec.structs.fields(KafkaSettings):
         is_given = field.default is not None and field.default is not msgspec.NODEFAULT
         default = json.dumps(field.default) if is_given else ""
         assert f"{field.name} = {default}" in shown

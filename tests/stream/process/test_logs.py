@@ -228,8 +228,12 @@ CONNECTOR_ARGUMENTS = {
     "path",
     "type(error).__name__",
     "self._topic",
+    "self._settings.group_id",
     "len(added)",
     "release_id",
+    "self._pause_s",
+    # Of a database: types of errors, and what the system says of a file.
+    "error.hint",
 }
 """What connectors may fill into their sentences, reviewed: settings, counts, published ids."""
 
