@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         NotKTSafe,
     )
     from ktsafe.graph import MISSING, AttributedGraph, Schema
+    from ktsafe.inputs.inspecting import inspect
     from ktsafe.options import AnonymizeOptions
     from ktsafe.params import PrivacyParams
     from ktsafe.protection.protect import protect
@@ -46,6 +47,7 @@ __all__ = [
     "Sequence",
     "__version__",
     "anonymize",
+    "inspect",
     "protect",
     "read",
 ]
@@ -62,6 +64,7 @@ __getattr__ = loads(
             "BelowMinimumUtility",
         ),
         "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
+        "ktsafe.inputs.inspecting": ("inspect",),
         "ktsafe.options": ("AnonymizeOptions",),
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),

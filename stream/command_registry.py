@@ -28,6 +28,7 @@ HERE: Final = "ktsafe.stream.commands"
 
 SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "One graph": {
+        "inspect": Place("inspect", "inspect_files"),
         "anonymize": Place("anonymize", "anonymize_files"),
         "advise": Place("advise", "advise"),
     },

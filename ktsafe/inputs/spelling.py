@@ -32,6 +32,9 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:.*)?|\d{1,2}:\d\d(:\d\d.*)?
 _QUOTES: Final = ('"', "'")
 _ODD_BEGINNINGS: Final = frozenset("\"'TF")
 """What a text may begin with that is no spelling of itself, such as `True`."""
+_LOOK_MISSING: Final = frozenset(
+    {"null", "\\n", "n/a", "na", "#n/a", "<na>", "nan", "nat", "none", "nil", "missing", "?", "--"}
+)
 BOOLEANS: Final = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
 """As pandas, R and spreadsheets write them; other languages write small letters."""
 
@@ -78,6 +81,17 @@ def code_text(value: object) -> str | None:
     ('1.0', '1', 'True')
     """
     return value.strip() or None if isinstance(value, str) else value_text(value)
+
+
+def looks_missing(text: str) -> bool:
+    r"""Whether a text may mean that a value is missing; it is a value all the same.
+
+    Examples
+    --------
+    >>> [looks_missing(text) for text in ("NULL", r"\N", "n/a", "none of these")]
+    [True, True, True, False]
+    """
+    return text.casefold() in _LOOK_MISSING
 
 
 def is_number(text: str) -> bool:

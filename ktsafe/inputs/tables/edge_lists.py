@@ -238,9 +238,14 @@ def placed(network: Network, people: People, path: Path) -> Network:
     InvalidGraph
         If it names somebody else.
     """
-    places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
-    if people.is_whole and (n := int((places < 0).sum())):
+    if people.is_whole and (n := len({*network.ids} - people.position.keys())):
         raise InvalidGraph(f"{path} {people.unknown(network.ids)} ({n:,} such).")
+    return among(network, people)
+
+
+def among(network: Network, people: People) -> Network:
+    """Return the ties of a network that are among the people of a table, at their places."""
+    places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
     edges = places[network.edges]
     edges = np.sort(edges[(edges >= 0).all(axis=1)], axis=1)
     return dataclasses.replace(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, InvalidGraph
-from ktsafe.inputs.spelling import code_text, id_text, value_text
+from ktsafe.inputs.spelling import code_text, id_text, looks_missing, value_text
 from ktsafe.inputs.tables.names import (
     ENDS,
     ID,
@@ -28,10 +28,6 @@ from ktsafe.inputs.tables.table_files import NamedTable, table_at
 NO_END: Final = "no id at one of its ends"
 MATCHES_MIN: Final = 0.9
 """The share of ids of ties that another column of people must hold to be told."""
-LOOK_MISSING: Final = frozenset(
-    {"null", "\\n", "n/a", "na", "#n/a", "<na>", "nan", "nat", "none", "nil", "missing", "?", "--"}
-)
-"""Texts that may mean that a value is missing, in small letters; they are values all the same."""
 
 
 class People:
@@ -50,6 +46,8 @@ class People:
     ----------
     names:
         The attributes in the order in which values come.
+    columns, spelled:
+        Where the id and the attributes stand, and their texts.
     ignored:
         Names of columns that are not read.
     position:
@@ -78,26 +76,25 @@ class People:
         at = id_column(path, header, chosen)
         if attributes is None:
             attributes = [name for i, name in enumerate(header) if name and i != at]
-        columns = [column_of(path, header, name) for name in attributes]
-        wanted = dict(zip((ID, *attributes), (at, *columns), strict=True))
-        if missing := [name for name, i in wanted.items() if i is None]:
-            raise _lacks(self.table, missing, list(wanted))
-        self._columns = [i for i in wanted.values() if i is not None]
+        found = [(ID, at), *((name, column_of(path, header, name)) for name in attributes)]
+        if missing := [name for name, i in found if i is None]:
+            raise _lacks(self.table, missing, [ID, *attributes])
+        self.columns = [i for _, i in found if i is not None]
         self.names = tuple(attributes)
-        self.ignored = [name for i, name in enumerate(header) if name and i not in self._columns]
-        self.id_name = header[self._columns[0]]
-        self._id = Spelled(id_text)
-        self.values = {
-            name: Spelled(code_text if name in nominal else value_text) for name in attributes
-        }
+        self.ignored = [name for i, name in enumerate(header) if name and i not in self.columns]
+        self.id_name = header[self.columns[0]]
+        self.spelled = [Spelled(id_text)]
+        self.spelled += [
+            Spelled(code_text if name in nominal else value_text) for name in attributes
+        ]
 
     def rows(self, bad: BadLines) -> Iterator[tuple[int, str, list[str | None]]]:
         """Yield line, id and values of each person; rows that are none are bad."""
-        spelled = list(self.values.values())
+        id_of, *spelled = self.spelled
         unread: BadLines = {}
-        for line, (given, *cells) in self.table.rows(self._columns, unread):
+        for line, (given, *cells) in self.table.rows(self.columns, unread):
             try:
-                found = self._id(given)
+                found = id_of(given)
                 values = [text_of(cell) for text_of, cell in zip(spelled, cells, strict=True)]
             except InvalidGraph as error:
                 unread.setdefault(error.message.removesuffix("."), []).append(line)
@@ -110,9 +107,9 @@ class People:
         self.is_whole = not unread
         bad |= unread
         names = (self.id_name, *self.names)
-        for name, column, of_column in zip(names, self._columns, (self._id, *spelled), strict=True):
+        for name, column, of_column in zip(names, self.columns, self.spelled, strict=True):
             _tell_spelt_twice(self.table, column, name, of_column, bad)
-        _refuse_measures(self.table, self.id_name, self._id)
+        _refuse_measures(self.table, self.id_name, id_of)
 
     def unknown(self, ids: Collection[str]) -> str:
         """Return what to say of ties that name nobody of these people, and of another column.
@@ -126,7 +123,7 @@ class People:
         wanted = set(ids)
         known = len(wanted & self.position.keys())
         for column, name in enumerate(self.table.header):
-            if name and column != self._columns[0]:
+            if name and column != self.columns[0]:
                 spell = Spelled(_safe_id)
                 cells = (cell for _, (cell,) in self.table.rows([column], {}))
                 found = len(wanted & {spell(cell) for cell in cells})
@@ -145,7 +142,7 @@ def missing_notes(columns: Mapping[str, Iterable[str | None]]) -> list[str]:
     """
     found = {}
     for name, values in columns.items():
-        texts = sorted(text for text in {*values} if text and text.casefold() in LOOK_MISSING)
+        texts = sorted(text for text in {*values} if text and looks_missing(text))
         if texts:
             found[name] = ", ".join(map(repr, texts))
     rest = "which may mean that it is missing, and is a value like any other"

@@ -1,0 +1,194 @@
+"""What a column holds, and which role it may have: proposals by rules, for its owner to judge.
+
+| type | its values, missing ones apart |
+|---|---|
+| boolean | two words such as `true` and `false`, `yes` and `no`, or 0 and 1 |
+| date | dates |
+| ordinal | ranges such as `18-24` and `65+`, or words of one scale such as `low` and `high` |
+| number | numbers, but for whole ones that are codes |
+| nominal | all else |
+
+Whole numbers are codes if the name says so (`country`), if one has a zero in front, if there are
+two of them, or if they run from 0 or 1 without a gap to 50 at most; but not if the name says that
+something is counted (`age`).
+
+| role | |
+|---|---|
+| leave out | tells most people apart, says the same of everybody, or is named as contacts are |
+| sensitive | is named as health, income and the like are |
+| quasi-identifier | anything else: an attacker may know it |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Final, Literal
+
+from ktsafe.graph import date_of
+from ktsafe.inputs.network import Kind
+from ktsafe.inputs.spelling import is_number
+
+Type = Literal["boolean", "date", "number", "ordinal", "nominal"]
+Role = Literal["quasi-identifier", "sensitive", "leave out"]
+
+CODES_MAX: Final = 50
+"""So many codes are still codes."""
+APART_MIN: Final = 0.5
+"""The share of the people with a text of their own from which on texts tell people apart."""
+FEW: Final = 20
+"""Of fewer people nothing follows from how many values there are."""
+NUMBERS_MIN: Final = 0.9
+"""The share of numbers from which on a column is one of numbers with mistakes."""
+
+_BOOLEANS: Final = (
+    *({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"on", "off"}, {"0", "1"}),
+)
+_SCALES: Final = (
+    {"very low", "low", "medium", "middle", "moderate", "average", "high", "very high"},
+    {"never", "rarely", "seldom", "sometimes", "often", "usually", "always"},
+    {"none", "few", "some", "many", "most", "all"},
+    {"xxs", "xs", "s", "m", "l", "xl", "xxl"},
+    {"very small", "small", "medium", "large", "very large"},
+    {"bad", "poor", "fair", "good", "very good", "excellent"},
+    {"strongly disagree", "disagree", "neutral", "agree", "strongly agree"},
+    {"child", "teenager", "adolescent", "adult", "senior"},
+    {"young", "middle-aged", "old"},
+    {"primary", "secondary", "tertiary"},
+    {"bachelor", "master", "doctorate", "phd"},
+)
+_RANGE: Final = re.compile(
+    r"[<>]=?\s*-?\d[\d.]*|-?\d[\d.]*\s*(-|\u2013|\.\.+<?|to)\s*-?\d[\d.]*|-?\d[\d.]*\s*\+"
+)
+_COUNTED: Final = frozenset(
+    {
+        *("age", "ages", "count", "counts", "number", "num", "n", "amount", "sum", "total", "days"),
+        *("years", "months", "hours", "minutes", "seconds", "size", "length", "height", "width"),
+        *("weight", "score", "points", "rating", "grade", "rank", "level", "distance", "degree"),
+        *("views", "visits", "posts", "friends", "followers", "children", "income", "salary"),
+        *("price", "cost", "year", "duration", "bmi", "wage", "hops", "pagerank"),
+    }
+)
+_CODED: Final = frozenset(
+    {
+        *("code", "codes", "class", "type", "kind", "category", "group", "cluster", "community"),
+        *("country", "continent", "nation", "nationality", "region", "state", "district", "city"),
+        *("town", "ward", "zip", "zipcode", "postcode", "postal", "plz", "gender", "sex", "status"),
+        *("race", "ethnicity", "language", "occupation", "job", "industry", "department", "field"),
+        *("major", "minor", "dorm", "school", "faculty", "party", "team", "club", "station"),
+    }
+)
+_SENSITIVE: Final = frozenset(
+    {
+        *("health", "healthy", "disease", "diseases", "diagnosis", "diagnoses", "ill", "illness"),
+        *("sick", "hiv", "condition", "medication", "medicine", "drug", "drugs", "treatment"),
+        *("therapy", "disability", "disabled", "pregnant", "depression", "mental", "symptom"),
+        *("smoker", "smoking", "alcohol", "addiction", "cancer", "diabetes", "infected", "covid"),
+        *("income", "salary", "wage", "wages", "wealth", "debt", "credit", "poverty"),
+        *("religion", "belief", "faith", "political", "politics", "vote", "votes", "orientation"),
+        *("sexuality", "crime", "criminal", "offence", "offense", "conviction", "arrested"),
+    }
+)
+_CONTACTS: Final = frozenset(
+    {
+        *("name", "names", "firstname", "lastname", "surname", "fullname", "username", "login"),
+        *("label", "email", "mail", "phone", "telephone", "mobile", "address", "street", "ssn"),
+        *("passport", "ip", "url", "link", "website", "image", "photo", "avatar", "comment"),
+        *("comments", "description", "note", "notes", "text", "bio", "x", "y", "z", "r", "g", "b"),
+        *("color", "colour", "viz", "index", "unnamed"),
+    }
+)
+_HARMLESS: Final = frozenset(
+    {
+        *("0", "false", "no", "n", "f", "none", "never", "not", "healthy", "well", "negative"),
+        *("neg", "absent", "normal", "unaffected", "clear", "off", "other", "unknown", "nothing"),
+    }
+)
+"""Words that say that there is nothing to be hidden."""
+
+
+def type_of(name: str, values: Collection[str], n_people: int, kind: Kind | None) -> Type:
+    """Return what a column holds.
+
+    Parameters
+    ----------
+    values:
+        Its different values, without those that are missing or look so.
+    kind:
+        What the format says of it, if anything.
+
+    Examples
+    --------
+    >>> type_of("age", {"17", "30", "55"}, 99, None), type_of("country", {"0", "1", "2"}, 99, None)
+    ('number', 'nominal')
+    >>> type_of("age", {"13-17", "18-24", "65+"}, 99, None)
+    'ordinal'
+    """
+    folded = {value.casefold() for value in values}
+    if kind == "boolean" or any(len(folded) == 2 and folded == words for words in _BOOLEANS):
+        return "boolean"
+    if not values:
+        return "nominal"
+    if all(map(date_of, values)):
+        return "date"
+    n_numbers = sum(map(is_number, values))
+    if n_numbers == len(values):
+        return "nominal" if kind == "text" or _are_codes(name, values, n_people) else "number"
+    if n_numbers >= NUMBERS_MIN * len(values) and len(values) >= FEW:
+        return "number"
+    ranges = [_RANGE.fullmatch(value) for value in values]
+    if all(found or is_number(v) for found, v in zip(ranges, values, strict=True)):
+        return "ordinal"
+    is_scale = len(folded) > 1 and any(folded <= scale for scale in _SCALES)
+    return "ordinal" if is_scale else "nominal"
+
+
+def role_of(name: str, type_: Type, counts: Mapping[str, int], n_people: int) -> tuple[Role, str]:
+    """Return a role for a column, and why if it is a special one.
+
+    Parameters
+    ----------
+    counts:
+        How many people have each value that is not missing.
+    """
+    n_told = sum(counts.values())
+    if len(counts) < 2:
+        return "leave out", "says the same of everybody" if counts else "says nothing of anybody"
+    is_text = type_ in {"nominal", "ordinal"}
+    is_whole = all(value.lstrip("+-").isdecimal() for value in counts)
+    if n_people >= FEW and len(counts) == n_told and (is_text or is_whole):
+        return "leave out", "tells everybody apart"
+    if n_people >= FEW and is_text and len(counts) > APART_MIN * n_told:
+        return "leave out", "tells most people apart"
+    if _is_of(name, _SENSITIVE):
+        return "sensitive", "by its name"
+    if _is_of(name, _CONTACTS) and (len(counts) > CODES_MAX or type_ == "number"):
+        return "leave out", "by its name"
+    return "quasi-identifier", ""
+
+
+def guarded(values: Collection[str]) -> list[str]:
+    """Return those of the values of a sensitive attribute that may count as sensitive.
+
+    Examples
+    --------
+    >>> guarded(["ill", "well"]), guarded(["low", "high"])
+    (['ill'], ['high', 'low'])
+    """
+    return sorted(value for value in values if value.casefold() not in _HARMLESS) or sorted(values)
+
+
+def _are_codes(name: str, values: Collection[str], n_people: int) -> bool:
+    if not all(value.isdecimal() for value in values) or _is_of(name, _COUNTED):
+        return False
+    if _is_of(name, _CODED) or any(value[0] == "0" and len(value) > 1 for value in values):
+        return True
+    least, most = min(map(int, values)), max(map(int, values))
+    is_whole_run = least in {0, 1} and most - least + 1 == len(values) <= CODES_MAX
+    return len(values) == 2 or (is_whole_run and 2 * len(values) <= n_people)
+
+
+def _is_of(name: str, words: Collection[str]) -> bool:
+    """Whether a word of a name is one of these; `ageGroup` and `age_group` are two words."""
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return any(word.casefold() in words for word in found)
