@@ -25,7 +25,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final, Literal
 
-from ktsafe.graph import date_of
+from ktsafe.buckets import date_of
 from ktsafe.inputs.network import Kind
 from ktsafe.inputs.spelling import is_number
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ktsafe.graph import MISSING, Border, bucket_text
+from ktsafe.buckets import Border, bucket_text
+from ktsafe.graph import MISSING
 from ktsafe.inputs.inspecting.column_types import guarded
 from ktsafe.inputs.network import Network
 from ktsafe.inputs.spelling import is_number
