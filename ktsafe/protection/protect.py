@@ -15,8 +15,8 @@ from ktsafe.generalization.advice import Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
 from ktsafe.generalization.named_values import Named, named_values, people_of_values
-from ktsafe.graph import AttributedGraph, Groups, Schema
-from ktsafe.inputs.memory.in_memory import NONE, given
+from ktsafe.graph import NONE, AttributedGraph, Groups, Schema
+from ktsafe.inputs.memory.in_memory import given
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, Values
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
@@ -24,7 +24,7 @@ from ktsafe.protection.truth import (
     Sensitive,
     SensitiveValues,
     columns_of,
-    spelt,
+    declared,
     spelt_groups,
     true_graph,
 )
@@ -47,6 +47,7 @@ def protect(
     hops: int = 1,
     buckets: Mapping[str, tuple[Border, ...]] | None = None,
     groups: Mapping[str, Groups] | None = None,
+    nominal: Collection[str] = (),
     generalize: Generalize = "none",
     keep: Collection[str] = (),
     hierarchies: Mapping[str, Sequence[Declared]] | None = None,
@@ -83,6 +84,9 @@ def protect(
         The guarantee, see `PrivacyParams`.
     buckets, groups:
         For numbers and dates, and for values that are told as one, see `Schema`.
+    nominal:
+        Attributes whose values are codes: they are taken as they are written, `"1.0"` is not `"1"`,
+        and never told as ranges.
     generalize:
         "auto": how coarsely each quasi-identifier is told is searched for, or that it is left out
         (`ktsafe.generalization.advice`). `Protected.generalized` says what became of values.
@@ -161,15 +165,13 @@ def protect(
         drawn = np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
         raise InvalidParams("rng is no seed.", hint="Give a whole number from 0 on.") from error
-    seen = given(graph, vertices)
-    beside = {
-        "buckets": buckets or {},
-        "groups": {name: spelt_groups(each) for name, each in (groups or {}).items()},
-        "harmless_values": spelt(harmless_values),
-    }
+    beside = declared(buckets, groups, harmless_values, nominal, sensitive)
+    seen = given(graph, vertices, nominal=beside["nominal"])
     truth = true_graph(seen, quasi_identifiers, sensitive, sensitive_values, beside, ignore)
     advice = (
-        _advice(truth, params, _spelt_levels(hierarchies), keep) if generalize == "auto" else None
+        _advice(truth, params, _spelt_levels(hierarchies, beside["nominal"]), keep)
+        if generalize == "auto"
+        else None
     )
     told = truth if advice is None else advice.lattice.at(advice.best.setting.levels)
     made = anonymize(told, params, rng=drawn, options=options, progress=progress)
@@ -196,11 +198,14 @@ def _advice(
 
 
 def _spelt_levels(
-    hierarchies: Mapping[str, Sequence[Declared]] | None,
+    hierarchies: Mapping[str, Sequence[Declared]] | None, nominal: Collection[str]
 ) -> dict[str, list[Declared]]:
     """Return declared levels with the values in their groups as readers spell them."""
     return {
-        name: [spelt_groups(each) if isinstance(each, Mapping) else each for each in levels]
+        name: [
+            spelt_groups(each, is_code=name in nominal) if isinstance(each, Mapping) else each
+            for each in levels
+        ]
         for name, levels in (hierarchies or {}).items()
     }
 

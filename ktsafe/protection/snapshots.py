@@ -17,7 +17,7 @@ from ktsafe.graph import Groups, Schema
 from ktsafe.inputs.memory.in_memory import given
 from ktsafe.notebook import html_table
 from ktsafe.protection.input_faults import extra_faults, value_faults
-from ktsafe.protection.truth import columns_of, spelt, spelt_groups
+from ktsafe.protection.truth import columns_of, declared, spelt
 from ktsafe.reader import read
 from ktsafe.reader.published import StudiedRelease
 
@@ -72,7 +72,7 @@ class Sequence:
     ----------
     folder:
         Of the sequence; made by the first release.
-    quasi_identifiers, sensitive, sensitive_values, harmless_values, buckets, groups:
+    quasi_identifiers, sensitive, sensitive_values, harmless_values, buckets, groups, nominal:
         See `ktsafe.protect`; one sensitive attribute. They are fixed for the sequence.
     k:
         Least number of candidates. All else is as `ktsafe next` has it; `ktsafe.toml` in the folder
@@ -108,18 +108,17 @@ class Sequence:
         k: int = 10,
         buckets: Mapping[str, tuple[Border, ...]] | None = None,
         groups: Mapping[str, Groups] | None = None,
+        nominal: Collection[str] = (),
         ignore: Collection[str] = (),
         seed: int | None = None,
     ) -> None:
         self.folder, self.k = Path(folder), k
         self._ignore, self._seed = ignore, seed
         self._schema = Schema(
-            tuple(quasi_identifiers),
+            quasi_identifiers,  # type: ignore[arg-type]
             sensitive,
-            spelt(sensitive_values),
-            buckets or {},
-            groups={name: spelt_groups(each) for name, each in (groups or {}).items()},
-            harmless_values=spelt(harmless_values),
+            spelt(sensitive_values, is_code=sensitive in nominal),
+            **declared(buckets, groups, harmless_values, nominal, sensitive),
         )
 
     def __repr__(self) -> str:
@@ -154,6 +153,7 @@ class Sequence:
                 "sensitive": self._schema.sensitive,
                 "sensitive_values": sorted(self._schema.sensitive_values),
                 "harmless_values": sorted(self._schema.harmless_values),
+                "nominal": sorted(self._schema.nominal),
             }
             schema.write_text(schema_toml(self._schema, declared), encoding="utf-8")
             date = "" if at is None else str(at)
@@ -172,7 +172,8 @@ class Sequence:
 
     def _written(self, room: Path, graph: Any, vertices: Any) -> tuple[Path, Path]:
         """Write the network as the two tables that the command takes."""
-        seen, names = given(graph, vertices), self._schema.attributes
+        names = self._schema.attributes
+        seen = given(graph, vertices, nominal=self._schema.nominal)
         network, columns = seen.network, columns_of(seen, names)
         faults = [*seen.faults, *extra_faults(seen, names, self._ignore)]
         raise_together([*faults, *value_faults(self._schema, columns)])

@@ -8,11 +8,11 @@ from typing import Any
 
 from ktsafe.attributes.composite import check_part, composite_sensitive
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, raise_together
-from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.inputs.memory.in_memory import NONE, Given
-from ktsafe.inputs.spelling import value_text
+from ktsafe.graph import NONE, AttributedGraph, Schema
+from ktsafe.inputs.memory.in_memory import Given
+from ktsafe.inputs.spelling import code_text, value_text
 from ktsafe.protection.input_faults import absent_faults, extra_faults, value_faults
-from ktsafe.schema_check import ON_PURPOSE
+from ktsafe.schema_check import ON_PURPOSE, check_texts
 
 Sensitive = str | Collection[str] | None
 Values = Collection[object]
@@ -41,13 +41,14 @@ def true_graph(
     InvalidGraph
     """
     parts: dict[str, frozenset[str]] = {}
+    nominal = beside["nominal"]
     if sensitive is None or isinstance(sensitive, str):
         if sensitive is None and sensitive_values:
             raise InvalidGraph("Sensitive values are named, and no sensitive attribute.")
-        values = spelt(sensitive_values)
+        values = spelt(sensitive_values, is_code=sensitive in nominal)
         name = NONE if sensitive is None else sensitive
     else:
-        parts = _parts(sensitive, sensitive_values)
+        parts = _parts(sensitive, sensitive_values, nominal)
         name, values = "+".join(parts), []
     absent = frozenset({NONE}) if sensitive is None else frozenset[str]()
     schema = Schema(
@@ -58,6 +59,8 @@ def true_graph(
         **beside,
     )
     shown = [*schema.quasi_identifiers, *(parts or ([sensitive] if sensitive else []))]
+    if extra := sorted(nominal - {*shown}):
+        raise InvalidGraph(f"{extra[0]!r} is declared nominal, and has no other role.")
     columns = columns_of(seen, shown)
     faults = [*seen.faults, *extra_faults(seen, shown, ignore)]
     if not seen.unread.keys().isdisjoint(shown):
@@ -65,7 +68,8 @@ def true_graph(
     if parts:
         faults += _of_parts(parts, columns, schema)
         composed, joint = composite_sensitive(schema.quasi_identifiers, parts, columns, name)
-        schema = dataclasses.replace(composed, buckets=schema.buckets, groups=schema.groups)
+        told = {name: getattr(schema, name) for name in ("buckets", "groups", "nominal")}
+        schema = dataclasses.replace(composed, **told)
         columns |= joint
     elif sensitive is None:
         columns[NONE] = [None] * len(seen.ids)
@@ -89,29 +93,52 @@ def columns_of(seen: Given, names: Iterable[str]) -> dict[str, Any]:
     return {name: [None] * len(seen.ids) for name in names} | dict(seen.network.columns)
 
 
-def spelt(given: Any) -> Any:
+def spelt(given: Any, *, is_code: bool = False) -> Any:
     """Return declared values as readers spell them; what is no collection of values stays as it is.
 
     Examples
     --------
-    >>> spelt([1, 2.0, True, "ill "]), spelt("ill")
-    (['1', '2', 'true', 'ill'], 'ill')
+    >>> spelt([1, 2.0, True, "ill "]), spelt(["1.0"], is_code=True), spelt("ill")
+    (['1', '2', 'true', 'ill'], ['1.0'], 'ill')
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         return given  # The schema refuses it, with a hint.
-    return [value_text(value) or value for value in given]
+    spell = code_text if is_code else value_text
+    return [spell(value) or value for value in given]
 
 
-def spelt_groups(groups: Mapping[str, Any]) -> dict[str, Any]:
+def declared(
+    buckets: Mapping[str, Any] | None,
+    groups: Mapping[str, Mapping[str, Values]] | None,
+    harmless_values: Values,
+    nominal: Collection[str],
+    sensitive: Sensitive,
+) -> dict[str, Any]:
+    """Return what a schema declares beside its attributes, with values as readers spell them."""
+    codes = frozenset(check_texts("nominal", nominal))
+    parts = [sensitive] if isinstance(sensitive, str) else sensitive or []
+    return {
+        "buckets": buckets or {},
+        "groups": {
+            name: spelt_groups(each, is_code=name in codes) for name, each in (groups or {}).items()
+        },
+        "harmless_values": spelt(harmless_values, is_code=not codes.isdisjoint(parts)),
+        "nominal": codes,
+    }
+
+
+def spelt_groups(groups: Mapping[str, Any], *, is_code: bool) -> dict[str, Any]:
     """Return groups with their values as readers spell them."""
-    return {group: spelt(values) for group, values in groups.items()}
+    return {group: spelt(values, is_code=is_code) for group, values in groups.items()}
 
 
-def _parts(sensitive: Collection[str], values: SensitiveValues) -> dict[str, frozenset[str]]:
+def _parts(
+    sensitive: Collection[str], values: SensitiveValues, nominal: Collection[str]
+) -> dict[str, frozenset[str]]:
     if not isinstance(values, Mapping) or set(values) != set(sensitive):
         msg = "Of several sensitive attributes, sensitive_values must be a mapping of each."
         raise InvalidGraph(msg, hint='Such as {"health": ["chronic"], "income": ["none"]}.')
-    return {name: frozenset(spelt(values[name])) for name in sensitive}
+    return {name: frozenset(spelt(values[name], is_code=name in nominal)) for name in sensitive}
 
 
 def _of_parts(

@@ -16,14 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph, fault, raise_together
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import NONE, AttributedGraph
 from ktsafe.inputs.memory.frames import columns_of, frame_like, is_frame
 from ktsafe.inputs.network import Kind, Network
-from ktsafe.inputs.spelling import id_text, of_numpy, spelt_twice, value_text
+from ktsafe.inputs.spelling import code_text, id_text, of_numpy, spelt_twice, value_text
 from ktsafe.inputs.tables.names import NOTHING_CHOSEN, end_columns, id_column
-
-NONE = "none"
-"""The sensitive attribute where there is none: nobody has it, and it is not written."""
 
 WEIGHT = "weight"
 """What cells of a matrix say beyond that there is a tie."""
@@ -83,14 +80,46 @@ def of_memory(graph: Any, vertices: Any = None) -> Network:
     return found.network
 
 
-def given(graph: Any, vertices: Any = None) -> Given:
+def given(graph: Any, vertices: Any = None, *, nominal: Collection[str] = ()) -> Given:
     """Read a graph of any known kind.
+
+    Parameters
+    ----------
+    nominal:
+        Attributes whose texts are codes, which are taken as they are written.
 
     Raises
     ------
     InvalidGraph
         If it is of no known kind, or directed.
     """
+    return _spelt_alike(_found(graph, vertices), frozenset(nominal))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Found:
+    """What stands in a graph, as it stands there.
+
+    Attributes
+    ----------
+    rows:
+        int64, shape (rows, 2): the ends of ties, by position in `ids`.
+    of_ties:
+        What ties have beside their ends.
+    faults:
+        What is wrong with ties; those concerned are left out.
+    """
+
+    format: str
+    ids: list[Hashable]
+    columns: Mapping[Any, Sequence[object]]
+    rows: NDArray[np.int64]
+    of_ties: Collection[Any]
+    written: Written
+    faults: Sequence[InvalidGraph] = ()
+
+
+def _found(graph: Any, vertices: Any) -> _Found:
     if hasattr(graph, "tocoo"):
         if vertices is None or is_frame(vertices):
             return _sparse(graph, vertices)
@@ -113,7 +142,7 @@ def given(graph: Any, vertices: Any = None) -> Given:
     )
 
 
-def _networkx(graph: Any) -> Given:
+def _networkx(graph: Any) -> _Found:
     _refuse_directed(
         directed=graph.is_directed(),
         hint="Ties in either direction: graph.to_undirected(); in both: "
@@ -128,15 +157,15 @@ def _networkx(graph: Any) -> Given:
 
     def written(released: AttributedGraph) -> Any:
         made = released.to_networkx()
-        if _nothing_is_sensitive(released):
+        if NONE not in released.schema.columns:
             for _, data in made.nodes(data=True):
-                del data[NONE]
+                data.pop(NONE, None)
         return made
 
-    return _given("networkx", ids, columns, rows, of_ties, written)
+    return _Found("networkx", ids, columns, rows, of_ties, written)
 
 
-def _igraph(graph: Any) -> Given:
+def _igraph(graph: Any) -> _Found:
     _refuse_directed(
         directed=graph.is_directed(),
         hint="Ties in either direction: graph.as_undirected(); in both: "
@@ -151,12 +180,12 @@ def _igraph(graph: Any) -> Given:
         vertices = _texts(released)
         return type(graph)(released.n_vertices, released.edges.tolist(), vertex_attrs=vertices)
 
-    return _given(
+    return _Found(
         "igraph", ids, columns, _rows(graph.get_edgelist()), graph.es.attributes(), written
     )
 
 
-def _sparse(matrix: Any, vertices: Any) -> Given:
+def _sparse(matrix: Any, vertices: Any) -> _Found:
     n = matrix.shape[0]
     columns = {} if vertices is None else columns_of(vertices, "people")
     if matrix.shape != (n, n) or any(len(column) != n for column in columns.values()):
@@ -185,7 +214,7 @@ def _sparse(matrix: Any, vertices: Any) -> Given:
         made = made.asformat(matrix.format)
         return made if vertices is None else (made, frame_like(vertices, _texts(released)))
 
-    return _given("scipy", ids, columns, rows[is_row], of_ties, written)
+    return _Found("scipy", ids, columns, rows[is_row], of_ties, written)
 
 
 def _sums(values: NDArray[Any], of_key: NDArray[np.int64], n: int) -> NDArray[Any]:
@@ -199,7 +228,7 @@ def _sums(values: NDArray[Any], of_key: NDArray[np.int64], n: int) -> NDArray[An
     return sums
 
 
-def _frames(ties: Any, people: Any) -> Given:
+def _frames(ties: Any, people: Any) -> _Found:
     columns, of_ties = columns_of(people, "people"), columns_of(ties, "ties")
     id_name, source, target = _named(list(columns), list(of_ties))
     ids: list[Any] = columns.pop(id_name)
@@ -226,7 +255,7 @@ def _frames(ties: Any, people: Any) -> Given:
         )
 
     rows = np.delete(rows, lost, axis=0)
-    return _given("data frames", ids, columns, rows, of_ties, written, faults)
+    return _Found("data frames", ids, columns, rows, of_ties, written, faults)
 
 
 def _named(people: list[str], ties: list[str]) -> tuple[str, str, str]:
@@ -244,42 +273,35 @@ def _named(people: list[str], ties: list[str]) -> tuple[str, str, str]:
     return people[at], ties[ends[0]], ties[ends[1]]
 
 
-def _given(
-    format_: str,
-    ids: list[Hashable],
-    columns: Mapping[Any, Sequence[object]],
-    rows: NDArray[np.int64],
-    of_ties: Collection[Any],
-    written: Written,
-    faults: Sequence[InvalidGraph] = (),
-) -> Given:
-    """Return what was given, spelt, with all faults of ids and values."""
-    names, found = _spelt("People", ids, id_text)
-    faults = [*faults, *(found or _id_faults(ids, names))]
+def _spelt_alike(found: _Found, nominal: Collection[str]) -> Given:
+    """Return what was found, spelt, with all faults of ids."""
+    names, bad = _spelt("People", found.ids, id_text)
+    faults = [*found.faults, *(bad or _id_faults(found.ids, names))]
     texts: dict[str, list[str | None]] = {}
     kinds: dict[str, Kind] = {}
     unread: dict[str, tuple[InvalidGraph, ...]] = {}
-    for given_name, values in columns.items():
+    for given_name, values in found.columns.items():
         name = str(given_name)
+        spell = code_text if name in nominal else value_text
         if name in texts or name in unread:
             faults.append(InvalidGraph(f"Two attributes have the name {name!r}."))
-        spelt, found = _spelt(f"Attribute {name!r}", values, value_text)
-        if found:
-            unread[name] = tuple(found)
+        spelt, bad = _spelt(f"Attribute {name!r}", values, spell)
+        if bad:
+            unread[name] = tuple(bad)
             continue
         texts[name] = spelt
         if len(of_values := {kind for x in values if (kind := _kind(x))}) == 1:
             kinds[name] = of_values.pop()
     network = Network.of_rows(
-        format_,
-        [str(row) for row in range(len(ids))] if faults else [str(name) for name in names],
-        rows,
+        found.format,
+        [str(row) for row in range(len(names))] if faults else [str(name) for name in names],
+        found.rows,
         texts,
         kinds=kinds,
-        ignored={*map(str, of_ties), *unread},
-        notes=[str(fault) for found in unread.values() for fault in found],
+        ignored={*map(str, found.of_ties), *unread},
+        notes=[str(reason) for reasons in unread.values() for reason in reasons],
     )
-    return Given(network, ids, written, tuple(faults), unread)
+    return Given(network, found.ids, found.written, tuple(faults), unread)
 
 
 def _spelt(
@@ -353,17 +375,11 @@ def _refuse_directed(*, directed: bool, hint: str) -> None:
         raise InvalidGraph("The edges have directions, which a release cannot show.", hint=hint)
 
 
-def _nothing_is_sensitive(released: AttributedGraph) -> bool:
-    """Whether the sensitive attribute only takes the place of one."""
-    return released.schema.sensitive == NONE and not released.schema.sensitive_values
-
-
 def _texts(released: AttributedGraph) -> dict[str, list[str]]:
-    """Return the published values of each attribute."""
+    """Return the published values of each attribute; there is none in the place of `NONE`."""
     return {
         name: [texts[code] for code in released.codes[:, j].tolist()]
         for j, (name, texts) in enumerate(
-            zip(released.schema.attributes, released.categories, strict=True)
+            zip(released.schema.columns, released.categories, strict=False)
         )
-        if not (name == NONE and _nothing_is_sensitive(released))
     }

@@ -336,6 +336,39 @@ def test_values_in_groups_are_spelt_alike() -> None:
     }
 
 
+def test_codes_are_taken_as_they_are_written() -> None:
+    """`1.0` is not `1` where codes are declared, in groups and among sensitive values, too."""
+    graph = karate()
+    for i, (_, data) in enumerate(graph.nodes(data=True)):
+        data["club"] = ["1.0", "1", "True", " 2"][i % 4]
+        data["health"] = "1.0" if i % 11 == 0 else "0"
+    asked: dict[str, Any] = {"sensitive_values": ["1.0"], "k": 2, "min_f1": 0}
+    safe = protected(graph, nominal=["club", "health"], **asked)
+    assert safe.provenance.given.categories == (("1", "1.0", "2", "True"), ("0", "1.0"))
+    assert sum(safe.provenance.given.is_sensitive) == 4
+    groups = {"club": {"ones": ["1.0", "1"]}}
+    safe = protected(graph, nominal=["club", "health"], groups=groups, **asked)
+    assert safe.provenance.given.categories[0] == ("2", "True", "ones")
+    safe = protected(graph, **asked)
+    assert safe.provenance.given.categories == (("1", "2", "true"), ("0", "1"))
+    for name in ("town", "income"):
+        with pytest.raises(InvalidGraph, match=f"'{name}' is declared nominal"):
+            protected(graph, nominal=[name], **asked)
+
+
+def test_codes_are_never_told_as_ranges() -> None:
+    """Of numbers that are codes some are told alike, but none as those between two others."""
+    graph = karate()
+    for i, (_, data) in enumerate(graph.nodes(data=True)):
+        data["club"] = str(100 + i % 12)
+    asked: dict[str, Any] = {"generalize": "auto", "keep": ["club"], "min_f1": 0}
+    numbers = protected(graph, **asked)
+    codes = protected(graph, nominal=["club"], **asked)
+    told = [set(nx.get_node_attributes(safe.graph, "club").values()) for safe in (numbers, codes)]
+    assert any("<" in text for text in told[0])
+    assert not any("<" in text for text in told[1])
+
+
 def test_what_is_almost_sensitive_is_refused_unless_it_is_meant() -> None:
     """Of one attribute and of several, where each is judged by itself."""
     graph = karate()

@@ -85,6 +85,19 @@ def test_it_publishes_what_the_command_does(tmp_path: Path) -> None:
     assert not again.is_new
 
 
+def test_codes_reach_the_sequence_as_they_are_written(tmp_path: Path) -> None:
+    """As those of `protect`, and so do values that are declared as numbers."""
+    graph = network(0)
+    for i, (_, data) in enumerate(graph.nodes(data=True)):
+        data |= {"club": ("1.0", "1")[i % 2], "health": 1.0 if i % 13 == 0 else 0}
+    asked = {**ASKED, "groups": {}, "sensitive_values": [1]}
+    sequence = ktsafe.Sequence(tmp_path / "s", **asked, nominal=["club"])
+    made = sequence.release(graph, at=DATES[0])
+    assert made.release is not None
+    assert set(made.release.columns["club"]) == {"1.0", "1"}
+    assert set(made.release.columns["health"]) <= {"0", "1", "-"}
+
+
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     """Columns without a role, other schemas and earlier dates; nothing is begun by a refusal."""
     graph = network(0)
@@ -98,5 +111,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KtsafeError, match="out of order"):
         sequence.release(graph, at=DATES[0])
     other = ktsafe.Sequence(tmp_path / "s", **{**ASKED, "k": 4}, ignore=["name"])
+    with pytest.raises(InvalidGraph, match="collection of texts"):
+        ktsafe.Sequence(tmp_path / "s", **{**ASKED, "quasi_identifiers": "club"})
     with pytest.raises(KtsafeError, match="began with k = 3"):
         other.release(graph, at="2020-03-01")
