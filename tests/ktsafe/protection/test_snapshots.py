@@ -12,8 +12,11 @@ import pandas as pd
 import pytest
 
 import ktsafe
+import ktsafe.inputs
 from ktsafe import InvalidGraph, KtsafeError
+from ktsafe.errors import BadLines
 from ktsafe.stream.cli import run_command
+from ktsafe.stream.ingest.own_tables import OwnTables
 from tests.stream.commands.test_next import bytes_of
 
 ASKED: dict[str, Any] = {
@@ -96,6 +99,28 @@ def test_codes_reach_the_sequence_as_they_are_written(tmp_path: Path) -> None:
     assert made.release is not None
     assert set(made.release.columns["club"]) == {"1.0", "1"}
     assert set(made.release.columns["health"]) <= {"0", "1", "-"}
+
+
+def test_what_is_written_for_the_command_is_what_it_reads(tmp_path: Path) -> None:
+    """Ids and values like marks of comments, separators, quotes, formulas and names of columns."""
+    odd = ["#1", "%2", "a,b", 'q"x', "x;y", "NULL", "007", "7", "//c", "-", "'w", "=1+1", "true"]
+    odd += ["1e5", ":ID", "id", "source", "{'a'", "  z z", "''z' '"]
+    graph = nx.cycle_graph(odd)
+    for i, (_, data) in enumerate(graph.nodes(data=True)):
+        data |= {"id_": odd[-i], "Age": i, "health": "ill"}
+    asked: dict[str, Any] = {"sensitive": "health", "sensitive_values": ["ill"]}
+    sequence = ktsafe.Sequence(tmp_path / "s", quasi_identifiers=["id_", "Age"], **asked)
+    vertices, edges = sequence._written(tmp_path, graph, None)
+    network = ktsafe.inputs.of_memory(graph)
+    tables = OwnTables(schema=sequence._schema)
+    bad: BadLines = {}
+    rows = list(tables.people(vertices, sequence._schema.attributes).rows(bad))
+    ties = {frozenset(ends) for _, *ends in tables.ties(edges, bad)}
+    assert bad == {}
+    assert [one for _, one, _ in rows] == network.ids
+    assert [tuple(texts) for *_, texts in rows] == list(zip(*network.columns.values(), strict=True))
+    ids = network.ids
+    assert ties == {frozenset((ids[u], ids[v])) for u, v in network.edges.tolist()}
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
