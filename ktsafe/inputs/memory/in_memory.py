@@ -97,7 +97,7 @@ def given(graph: Any, vertices: Any = None, *, nominal: Collection[str] = ()) ->
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Found:
+class _AsGiven:
     """What stands in a graph, as it stands there.
 
     Attributes
@@ -119,7 +119,7 @@ class _Found:
     faults: Sequence[InvalidGraph] = ()
 
 
-def _found(graph: Any, vertices: Any) -> _Found:
+def _found(graph: Any, vertices: Any) -> _AsGiven:
     if hasattr(graph, "tocoo"):
         if vertices is None or is_frame(vertices):
             return _sparse(graph, vertices)
@@ -142,7 +142,7 @@ def _found(graph: Any, vertices: Any) -> _Found:
     )
 
 
-def _networkx(graph: Any) -> _Found:
+def _networkx(graph: Any) -> _AsGiven:
     _refuse_directed(
         directed=graph.is_directed(),
         hint="Ties in either direction: graph.to_undirected(); in both: "
@@ -162,10 +162,10 @@ def _networkx(graph: Any) -> _Found:
                 data.pop(NONE, None)
         return made
 
-    return _Found("networkx", ids, columns, rows, of_ties, written)
+    return _AsGiven("networkx", ids, columns, rows, of_ties, written)
 
 
-def _igraph(graph: Any) -> _Found:
+def _igraph(graph: Any) -> _AsGiven:
     _refuse_directed(
         directed=graph.is_directed(),
         hint="Ties in either direction: graph.as_undirected(); in both: "
@@ -180,12 +180,12 @@ def _igraph(graph: Any) -> _Found:
         vertices = _texts(released)
         return type(graph)(released.n_vertices, released.edges.tolist(), vertex_attrs=vertices)
 
-    return _Found(
+    return _AsGiven(
         "igraph", ids, columns, _rows(graph.get_edgelist()), graph.es.attributes(), written
     )
 
 
-def _sparse(matrix: Any, vertices: Any) -> _Found:
+def _sparse(matrix: Any, vertices: Any) -> _AsGiven:
     n = matrix.shape[0]
     columns = {} if vertices is None else columns_of(vertices, "people")
     if matrix.shape != (n, n) or any(len(column) != n for column in columns.values()):
@@ -214,7 +214,7 @@ def _sparse(matrix: Any, vertices: Any) -> _Found:
         made = made.asformat(matrix.format)
         return made if vertices is None else (made, frame_like(vertices, _texts(released)))
 
-    return _Found("scipy", ids, columns, rows[is_row], of_ties, written)
+    return _AsGiven("scipy", ids, columns, rows[is_row], of_ties, written)
 
 
 def _sums(values: NDArray[Any], of_key: NDArray[np.int64], n: int) -> NDArray[Any]:
@@ -228,7 +228,7 @@ def _sums(values: NDArray[Any], of_key: NDArray[np.int64], n: int) -> NDArray[An
     return sums
 
 
-def _frames(ties: Any, people: Any) -> _Found:
+def _frames(ties: Any, people: Any) -> _AsGiven:
     columns, of_ties = columns_of(people, "people"), columns_of(ties, "ties")
     id_name, source, target = _named(list(columns), list(of_ties))
     ids: list[Any] = columns.pop(id_name)
@@ -255,7 +255,7 @@ def _frames(ties: Any, people: Any) -> _Found:
         )
 
     rows = np.delete(rows, lost, axis=0)
-    return _Found("data frames", ids, columns, rows, of_ties, written, faults)
+    return _AsGiven("data frames", ids, columns, rows, of_ties, written, faults)
 
 
 def _named(people: list[str], ties: list[str]) -> tuple[str, str, str]:
@@ -273,7 +273,7 @@ def _named(people: list[str], ties: list[str]) -> tuple[str, str, str]:
     return people[at], ties[ends[0]], ties[ends[1]]
 
 
-def _spelt_alike(found: _Found, nominal: Collection[str]) -> Given:
+def _spelt_alike(found: _AsGiven, nominal: Collection[str]) -> Given:
     """Return what was found, spelt, with all faults of ids."""
     names, bad = _spelt("People", found.ids, id_text)
     faults = [*found.faults, *(bad or _id_faults(found.ids, names))]
