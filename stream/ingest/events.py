@@ -21,6 +21,7 @@ from typing import Annotated, Final, TypeVar
 
 import msgspec
 
+from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.spelling import code_text, id_text, value_text
 from ktsafe.schema_check import holds_control
@@ -278,6 +279,16 @@ def attribute_text(value: AttributeValue, *, is_code: bool = False) -> str | Non
     if holds_control(text):
         raise MalformedEvent("bad_attribute", "control character")
     return text
+
+
+def bad_border(name: str, schema: Schema) -> MalformedEvent:
+    """Return the error of a value that fits into no bucket of its attribute.
+
+    Debezium writes a date as days since 1970: a number, and none of the dates of its borders.
+    """
+    is_date = isinstance(schema.buckets[name][0], str)
+    what = "a date such as 2020-01-31" if is_date else "a number"
+    return MalformedEvent("bad_attribute", f"{name} must be {what}")
 
 
 def time_us(time: Time, record_timestamp_ms: int | None) -> int:

@@ -179,6 +179,6 @@ class Judge:
                 try:
                     self._schema.category(name, text)
                 except InvalidGraph:
-                    raise MalformedEvent("bad_attribute", f"{name} must be a number") from None
+                    raise events.bad_border(name, self._schema) from None
             listed[name] = text
         return listed

@@ -6,7 +6,7 @@ from typing import Final
 
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
-from ktsafe.stream.ingest.events import MalformedEvent, attribute_text
+from ktsafe.stream.ingest.events import MalformedEvent, attribute_text, bad_border
 
 MEMO_MAX: Final = 1 << 14
 """Texts per attribute that are looked at once; measures may have many."""
@@ -33,8 +33,7 @@ class StoredTexts(dict[str | None, str | None]):
         except MalformedEvent as error:
             raise MalformedEvent(error.reason, f"{self._name}: {error.detail}") from None
         except InvalidGraph:
-            detail = f"{self._name} must be a number"
-            raise MalformedEvent("bad_attribute", detail) from None
+            raise bad_border(self._name, self._schema) from None
         if len(self) < MEMO_MAX:
             self[text] = found
         return found

@@ -91,6 +91,16 @@ def test_what_cannot_be_applied_is_a_dead_letter(event, expected):
     assert reason(event) == expected
 
 
+def test_a_value_that_is_no_date_is_told_so():
+    """Days since 1970, as Debezium writes dates, are a number where dates are asked for."""
+    schema = Schema(("born",), "health", frozenset({"ill"}), {"born": ("2000-01-01",)})
+    event = {"type": "vertex.upsert", "id": "a", "time": MOMENT_MS, "attributes": {"born": 7305}}
+    found = Judge(schema, record_bytes_max=1000).judge([record(event)])
+    assert found.letters[0].detail == "born must be a date such as 2020-01-31"
+    event["attributes"]["born"] = "1990-01-01"
+    assert Judge(schema, record_bytes_max=1000).judge([record(event)]).changes != [None]
+
+
 def test_events_ahead_of_their_record_are_refused():
     """300 s ahead of a record's timestamp is too far; a line of a file has none."""
     event = {"type": "vertex.delete", "id": "a", "time": 300_000 + MOMENT_MS}
