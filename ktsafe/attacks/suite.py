@@ -15,6 +15,7 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.history import History
 from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.denoised import denoised
+from ktsafe.attacks.friends_values import friends_values
 from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.membership_of_ties import membership_of_ties
@@ -55,9 +56,12 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "alignment": lambda case, _params, _rng, _another: alignment(case),
         "risk_curve": lambda case, _params, rng, _another: risk_curve(case, rng),
         "own_account": lambda case, _params, rng, _another: own_account(case, rng),
+        "friends_values": lambda case, params, rng, _another: friends_values(case, params, rng),
     }
 )
 """Every attack by name. The order is that of their streams: new ones go to the end."""
+N_SPAWNED = 11
+"""How many of them have streams that are spawned; those of later ones follow from their names."""
 WORK: Mapping[str, float] = MappingProxyType(
     {
         "one_hop": 1.0,
@@ -71,6 +75,7 @@ WORK: Mapping[str, float] = MappingProxyType(
         "alignment": 25.0,
         "risk_curve": 200.0,
         "own_account": 1.0,
+        "friends_values": 2.0,
     }
 )
 """What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""
@@ -184,8 +189,8 @@ def run_each(
     """
     wanted = list(attacks)
     known = {name: attack_named(name) for name in wanted}
-    *rest, drawing = rng.spawn(len(ATTACKS) + 1)
-    streams = dict(zip(ATTACKS, rest, strict=True))
+    *rest, drawing = rng.spawn(N_SPAWNED + 1)
+    streams = dict(zip(ATTACKS, rest, strict=False))
     sampled = case.sampled(targets_max, drawing)
     for name in wanted:
         own = streams[name] if name in streams else _stream(rng, name)
@@ -215,7 +220,7 @@ def attack_named(name: str) -> Attack:
 
 
 def _stream(rng: np.random.Generator, name: str) -> np.random.Generator:
-    """Return the randomness of an attack that is not ours: it follows from its name alone."""
+    """Return the randomness of an attack that none was spawned for: it follows from its name."""
     seeds = rng.bit_generator.seed_seq
     assert isinstance(seeds, np.random.SeedSequence)
     key = (*seeds.spawn_key, zlib.crc32(name.encode()))

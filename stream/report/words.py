@@ -31,6 +31,7 @@ ASSESSED: Final = {
             "two_hops",
             "denoised",
             "partial_knowledge",
+            "friends_values",
             "own_account",
             "sybils",
             "risk_curve",
