@@ -1,8 +1,9 @@
-"""Synthetic graphs and feeds, functions of their random generator."""
+"""Synthetic graphs and feeds, functions of their random generator; and networks in files."""
 
 from ktsafe.datasets.social_feed import life, social_feed
 from ktsafe.datasets.social_network import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork
 from ktsafe.datasets.synthetic import SYNTHETIC_SCHEMA, uniform
+from ktsafe.inputs import read_network
 
 __all__ = [
     "SOCIAL_FEED_SCHEMA",
@@ -10,6 +11,7 @@ __all__ = [
     "FeedRates",
     "SocialNetwork",
     "life",
+    "read_network",
     "social_feed",
     "uniform",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from ktsafe.errors import InvalidGraph
 
 Kind = Literal["text", "number", "boolean", "date"]
 """What a file or a table says of a column; tables of texts say nothing, so theirs are texts."""
+
+DIRECTIONS: Final = "directions"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,15 +33,15 @@ class Network:
         What the format says of a column, for those of which it says anything.
     edges:
         int64, shape (m, 2): positions in `ids`, the smaller first, each pair once, ascending.
-    repeated:
+    edges_repeated:
         Rows that name a pair again, in the same direction or the other one.
     loops:
         Rows that join a person to itself; they are no ties.
     directed:
         Rows that say a direction, which is dropped: a row in either direction makes a tie.
     ignored:
-        What else was given and is not read, a noun phrase each, in ascending order: names of
-        attributes of ties, "columns behind the second", "values" of a matrix.
+        What was given and is not read, a noun phrase each, in ascending order: "directions", names
+        of attributes of ties, "columns behind the second", "values" of a matrix.
     notes:
         What was decided by the format's rule and may surprise, a sentence each.
     """
@@ -49,7 +51,7 @@ class Network:
     columns: dict[str, list[str | None]]
     edges: NDArray[np.int64]
     kinds: dict[str, Kind] = dataclasses.field(default_factory=dict)
-    repeated: int = 0
+    edges_repeated: int = 0
     loops: int = 0
     directed: int = 0
     ignored: tuple[str, ...] = ()
@@ -88,7 +90,7 @@ class Network:
         Examples
         --------
         >>> network = Network.of_rows("CSV", ["a", "b"], np.array([[1, 0], [0, 1], [1, 1]]))
-        >>> network.edges.tolist(), network.repeated, network.loops
+        >>> network.edges.tolist(), network.edges_repeated, network.loops
         ([[0, 1]], 1, 1)
         """
         if len(set(ids)) != len(ids):
@@ -106,10 +108,10 @@ class Network:
             texts,
             edges,
             dict(kinds or {}),
-            repeated=len(ends) - loops - len(edges),
+            edges_repeated=len(ends) - loops - len(edges),
             loops=loops,
             directed=directed,
-            ignored=tuple(sorted(ignored)),
+            ignored=tuple(sorted({*ignored, *([DIRECTIONS] if directed else [])})),
             notes=tuple(notes),
         )
 

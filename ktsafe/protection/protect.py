@@ -178,7 +178,7 @@ def protect(
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
     owners = enumerate(made.origin.tolist())
     mapping = {published: seen.ids[owner] for published, owner in owners if owner >= 0}
-    ignored = {"repeated edges": seen.network.repeated, "self-loops": seen.network.loops}
+    ignored = {"repeated edges": seen.network.edges_repeated, "self-loops": seen.network.loops}
     named = _named(columns_of(seen, told.schema.groups), told, params.k)
     provenance = Provenance(truth, told, made, seen.network.ids, advice, named, ignored)
     released = seen.written(made.graph)

@@ -277,10 +277,9 @@ def _graph_file(
         name: Counter(ungrouped.category(name, value) for value in given[name])
         for name in schema.groups
     }
-    directions = {"directions"} if network.directed else set[str]()
-    told = tuple(sorted({*network.ignored, *directions, *ignored, *(columns.keys() - {*names})}))
+    told = tuple(sorted({*network.ignored, *ignored, *(columns.keys() - {*names})}))
     notes = (*network.notes, *missing_notes({name: given[name] for name in names}))
-    return GraphFile(graph, network.ids, network.repeated, network.loops, told, people, notes)
+    return GraphFile(graph, network.ids, network.edges_repeated, network.loops, told, people, notes)
 
 
 def read_levels(path: Path) -> dict[str, list[Declared]]:

@@ -83,7 +83,7 @@ def read_network(
     ...     file = Path(folder, "Wiki-Vote.txt")
     ...     _ = file.write_text("# FromNodeId\tToNodeId\n30\t1412\n30\t3352\n1412\t30\n")
     ...     network = read_network(file)
-    >>> network.ids, network.edges.tolist(), network.repeated
+    >>> network.ids, network.edges.tolist(), network.edges_repeated
     (['30', '1412', '3352'], [[0, 1], [0, 2]], 1)
     """
     path = Path(path)

@@ -120,7 +120,7 @@ class Inspection:
             "people": self.people,
             "ties": self.ties,
             "isolates": network.isolates,
-            "repeated": network.repeated,
+            "edges_repeated": network.edges_repeated,
             "loops": network.loops,
             "directed": network.directed,
             "columns": [dataclasses.asdict(column) for column in self.columns],
@@ -135,7 +135,7 @@ class Inspection:
         people = f"{self.people:,} people, {network.isolates:,} of them without a tie"
         lines = [f"{network.format}: {people}; {self.ties:,} ties"]
         counts = {
-            "repeated": "rows that repeat a tie",
+            "edges_repeated": "rows that repeat a tie",
             "loops": "rows that join a person to itself",
             "directed": "rows with a direction, which is dropped",
         }

@@ -44,7 +44,12 @@ def test_stored_zeros_are_no_ties(tmp_path: Path, form: str, kind: str) -> None:
     """In all formats of scipy, and each tie of a matrix that is the same mirrored counts once."""
     network = read(tmp_path, "n.npz", saved(with_zeros(form, kind)))
     assert (network.ids, ties(network)) == (["0", "1", "2", "3"], {"0-1", "1-2"})
-    assert (network.repeated, network.loops, network.directed, network.ignored) == (0, 0, 0, ())
+    assert (network.edges_repeated, network.loops, network.directed, network.ignored) == (
+        0,
+        0,
+        0,
+        (),
+    )
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
@@ -54,7 +59,7 @@ def test_directions_and_values_are_told(tmp_path: Path, form: str, number: type)
     made = sparse.coo_array((np.array([3, 3]).astype(number), ([0, 2], [1, 2])), shape=(3, 3))
     network = read(tmp_path, "n.npz", saved(made.asformat(form)))
     assert (ties(network), network.loops, network.directed) == ({"0-1"}, 1, 2)
-    assert network.ignored == (() if number is bool else ("values",))
+    assert network.ignored == ("directions", *(() if number is bool else ("values",)))
 
 
 def test_arrays_of_ogb(tmp_path: Path) -> None:
@@ -68,14 +73,17 @@ def test_arrays_of_ogb(tmp_path: Path) -> None:
         train_mask=[True] * 4,
     )
     network = read(tmp_path, "n.npz", content)
-    assert (ties(network), network.repeated, network.directed) == ({"0-1", "1-2"}, 1, 3)
+    assert (ties(network), network.edges_repeated, network.directed) == ({"0-1", "1-2"}, 1, 3)
     assert network.columns == {
         "feat_0": ["0.5", None, "1000000000", "0"],
         "feat_1": ["1", "2", "3", "4"],
         "label": ["x", "y", None, "z"],
     }
     assert network.kinds == {"feat_0": "number", "feat_1": "number", "label": "text"}
-    assert (network.ids, network.ignored) == (["0", "1", "2", "3"], ("edge_feat", "train_mask"))
+    assert (network.ids, network.ignored) == (
+        ["0", "1", "2", "3"],
+        ("directions", "edge_feat", "train_mask"),
+    )
 
 
 @pytest.mark.parametrize("edges", [[[0, 1], [1, 0]], np.empty((2, 0), dtype=int), [[0.0], [1.0]]])
@@ -160,7 +168,7 @@ def test_a_folder_of_ogb(tmp_path: Path) -> None:
     network = read_network(folder(tmp_path))
     assert (network.ids, ties(network), network.directed) == (list("0123"), {"0-1", "1-2"}, 2)
     assert network.columns == {"feat_0": list("1234"), "feat_1": ["0.5", "1", "1", "1"]}
-    assert network.ignored == ("edge_feat",)
+    assert network.ignored == ("directions", "edge_feat")
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:

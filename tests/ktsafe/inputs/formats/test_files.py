@@ -64,8 +64,8 @@ def test_edge_lists(tmp_path: Path, kind: str) -> None:
         network = read_network(tmp_path / file)
         assert ties(network) == expected()
         assert network.ids == list(dict.fromkeys(str(end) for pair in PAIRS for end in pair))
-        assert (network.repeated, network.loops) == (0, 0)
-        assert network.ignored == IGNORED.get(kind, ())
+        assert (network.edges_repeated, network.loops) == (0, 0)
+        assert set(network.ignored) - {"directions"} == {*IGNORED.get(kind, ())}
         assert network.directed == (len(PAIRS) if kind in {"SNAP", "KONECT"} else 0)
 
 
@@ -74,7 +74,7 @@ def test_repeated_edges_and_loops_are_counted(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_text("a b\nb a\na b\nc c\n")
     network = read_network(tmp_path / "net.txt")
     assert network.ids == ["a", "b", "c"]
-    assert (network.edges.tolist(), network.repeated, network.loops) == ([[0, 1]], 2, 1)
+    assert (network.edges.tolist(), network.edges_repeated, network.loops) == ([[0, 1]], 2, 1)
 
 
 def matrix(pairs: list[tuple[int, int]]) -> sparse.coo_array:
@@ -92,11 +92,11 @@ def test_matrix_market(tmp_path: Path, symmetry: str) -> None:
     for file in (path, path.with_suffix(".mtx.gz")):
         network = read_network(file)
         assert (len(network.ids), ties(network, shift=1)) == (N, expected())
-        assert network.repeated == (0 if symmetry == "symmetric" else len(PAIRS))
-        assert network.ignored == ()
+        assert network.edges_repeated == (0 if symmetry == "symmetric" else len(PAIRS))
+        assert set(network.ignored) <= {"directions"}
     io.mmwrite(path, matrix(PAIRS) * 2)
     network = read_network(path)
-    assert (network.ignored, network.directed) == (("values",), len(PAIRS))
+    assert (network.ignored, network.directed) == (("directions", "values"), len(PAIRS))
 
 
 def test_arrays(tmp_path: Path) -> None:
@@ -110,11 +110,11 @@ def test_arrays(tmp_path: Path) -> None:
     assert network.columns["label"] == list(map(str, range(N)))
     sparse.save_npz(tmp_path / "b.npz", matrix([*PAIRS, *((v, u) for u, v in PAIRS)]).tocsr())
     network = read_network(tmp_path / "b.npz")
-    assert (ties(network), network.repeated, len(network.ids)) == (expected(), 0, N)
-    assert network.ignored == ()
+    assert (ties(network), network.edges_repeated, len(network.ids)) == (expected(), 0, N)
+    assert set(network.ignored) <= {"directions"}
     sparse.save_npz(tmp_path / "c.npz", 2 * matrix(PAIRS).tocsr())
     network = read_network(tmp_path / "c.npz")
-    assert (network.ignored, network.directed) == (("values",), len(PAIRS))
+    assert (network.ignored, network.directed) == (("directions", "values"), len(PAIRS))
 
 
 def test_folder_of_ogb(tmp_path: Path) -> None:
@@ -151,9 +151,9 @@ def test_attributes_of_vertices(tmp_path: Path, kind: str, graph: type[nx.Graph]
     for file in (path, tmp_path / f"net.{kind}.gz"):
         network = read_network(file)
         assert (ties(network), len(network.ids)) == (expected(), N)
-        assert network.repeated == int(made.is_multigraph())
+        assert network.edges_repeated == int(made.is_multigraph())
         assert network.directed == (made.number_of_edges() if made.is_directed() else 0)
-        assert network.ignored == ("kind",)
+        assert network.ignored == (*["directions"][: network.directed], "kind")
         assert network.columns["club"] == ["A"] * 4 + ["B"] * 5
         again = network.to_networkx()
         assert nx.is_isomorphic(again, nx.Graph(made))

@@ -102,7 +102,7 @@ def test_directions_are_dropped_and_counted(tmp_path: Path, default: str) -> Non
     )
     graph = f'defaultedgetype="{default}"' if default else ""
     network = read(tmp_path, "n.gexf", gexf(PEOPLE, edges, graph=graph))
-    assert (ties(network), network.repeated) == ({"a-b", "b-c", "a-c"}, 1)
+    assert (ties(network), network.edges_repeated) == ({"a-b", "b-c", "a-c"}, 1)
     assert network.directed == (2 if default in {"undirected", ""} else 3)
 
 

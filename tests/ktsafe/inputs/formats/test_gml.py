@@ -28,8 +28,8 @@ def test_ties_may_be_given_again(tmp_path: Path, head: str, directed: int) -> No
     text = gml(*ABC, edges=TIES, head=head, graph=f"directed {directed}")
     network = read(tmp_path, "n.gml", text)
     assert (network.ids, ties(network)) == (["1", "2", "3"], {"1-2", "2-3"})
-    assert (network.repeated, network.loops, network.directed) == (1, 1, 4 * directed)
-    assert (network.ignored, network.notes) == (("value",), ())
+    assert (network.edges_repeated, network.loops, network.directed) == (1, 1, 4 * directed)
+    assert (network.ignored, network.notes) == ((*["directions"][:directed], "value"), ())
 
 
 def test_people_are_called_by_their_labels(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_directions_are_dropped_and_counted(tmp_path: Path, default: str) -> Non
     )
     network = read(tmp_path, "n.graphml", graphml(nodes(*"abc") + edges, default=default))
     assert ties(network) == {"a-b", "b-c", "a-c"}
-    assert (network.repeated, network.loops) == (1, 1)
+    assert (network.edges_repeated, network.loops) == (1, 1)
     assert network.directed == (4 if default == "directed" else 1)
 
 

@@ -25,7 +25,8 @@ def test_stored_zeros_are_no_ties(tmp_path: Path, zero: str, symmetry: str) -> N
     text = mtx(f"2 1 1\n3 1 {zero}\n3 3 {zero}\n2 2 1\n", f"coordinate real {symmetry}")
     network = read(tmp_path, "n.mtx", text)
     assert (network.ids, ties(network)) == (["1", "2", "3"], {"1-2"})
-    assert (network.loops, network.repeated, network.ignored) == (1, 0, ())
+    assert (network.loops, network.edges_repeated) == (1, 0)
+    assert network.ignored == (*["directions"][: network.directed],)
 
 
 @pytest.mark.parametrize("field", ["real", "integer", "unsigned-integer"])
@@ -33,7 +34,7 @@ def test_values_are_told(tmp_path: Path, field: str) -> None:
     """A weight is not read, and a sign neither."""
     network = read(tmp_path, "n.mtx", mtx("2 1 4\n1 2 4\n", f"coordinate {field} general"))
     assert (ties(network), network.ignored) == ({"1-2"}, ("values",))
-    assert (network.repeated, network.directed) == (1, 0)
+    assert (network.edges_repeated, network.directed) == (1, 0)
 
 
 def test_directions_are_counted(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_both_triangles_of_a_symmetric_matrix(tmp_path: Path) -> None:
     """A tie that is given twice is one."""
     text = mtx("2 1\n1 2\n", "coordinate pattern symmetric")
     network = read(tmp_path, "n.mtx", text)
-    assert (ties(network), network.repeated, network.directed) == ({"1-2"}, 1, 0)
+    assert (ties(network), network.edges_repeated, network.directed) == ({"1-2"}, 1, 0)
 
 
 def test_spelling_of_the_head(tmp_path: Path) -> None:

@@ -31,14 +31,14 @@ def test_files_of_networkx(tmp_path: Path, word: str, graph: type[nx.Graph]) -> 
     network = read(tmp_path, "n.json", text)
     assert (network.ids, ties(network)) == (["a", "b", "c", "d"], {"a-b", "b-c"})
     rows = made.number_of_edges()
-    assert (network.loops, network.repeated) == (1, rows - 3)
+    assert (network.loops, network.edges_repeated) == (1, rows - 3)
     assert network.directed == (rows if made.is_directed() else 0)
     assert network.columns == {
         "age": ["30", None, None, None],
         "vip": ["true", None, None, None],
     }
     assert network.kinds == {"age": "number", "vip": "boolean"}
-    assert network.ignored == ("weight",)
+    assert network.ignored == (*["directions"][: network.directed], "weight")
 
 
 @pytest.mark.parametrize("name", ["n.json", "n.txt", "n.json5"])

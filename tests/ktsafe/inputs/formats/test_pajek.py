@@ -37,7 +37,7 @@ def test_sections(tmp_path: Path, case: str, begin: str) -> None:
     assert (network.format, network.ids) == ("Pajek", ["a", "b", "c"])
     assert (ties(network), network.directed) == (found, directed)
     if case == "loops and again":
-        assert (network.repeated, network.loops) == (2, 1)
+        assert (network.edges_repeated, network.loops) == (2, 1)
     assert ("relations" in network.ignored) == case.startswith("relations")
     assert ("values of ties" in network.ignored) == (
         case in {"matrix", "loops and again", "comments"}
@@ -73,7 +73,7 @@ def test_files_of_libraries(tmp_path: Path) -> None:
     nx.write_pajek(graph, tmp_path / "nx.net")
     network = read(tmp_path, "n.net", (tmp_path / "nx.net").read_bytes())
     assert (network.ids, ties(network)) == (["Ann Lee", "b", "c"], {"Ann Lee-b"})
-    assert (network.repeated, network.loops, network.directed) == (1, 1, 3)
+    assert (network.edges_repeated, network.loops, network.directed) == (1, 1, 3)
     assert network.columns == {"club": [None, "x y", None]}
     made = igraph.Graph([(0, 1)])
     made.vs["name"] = ['B"o', "Zoë"]

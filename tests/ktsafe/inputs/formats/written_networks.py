@@ -127,7 +127,7 @@ def difference(said: Outcome, path: Path) -> tuple[str, str]:
         network.ids,
         _without_empty(network.columns),
         {frozenset((network.ids[u], network.ids[v])) for u, v in network.edges.tolist()},
-        network.repeated,
+        network.edges_repeated,
         network.loops,
         network.directed,
     )

@@ -113,7 +113,7 @@ def test_types_roles_and_counts(tmp_path: Path, way: Callable[[Path], Inspection
     """Are those known by hand, whatever the network came in as."""
     found = way(tmp_path)
     assert (found.people, found.ties, found.network.isolates) == (N, N_TIES, 1)
-    assert (found.network.repeated, found.network.loops) == (1, 1)
+    assert (found.network.edges_repeated, found.network.loops) == (1, 1)
     assert table_of(found) == EXPECTED
     assert found.refused == ()
     assert "diagnosis" in str(found)

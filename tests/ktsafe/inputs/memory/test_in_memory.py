@@ -109,7 +109,12 @@ def test_every_library_tells_the_same_network(form: Callable[[], tuple[Any, ...]
     assert network.columns == TEXTS
     assert network.edges.tolist() == [[0, 1], [0, 4], [1, 2]]
     assert {**network.kinds, "since": "date", "member": "boolean"} == KINDS
-    assert (network.repeated, network.loops, network.directed, network.ignored) == (0, 0, 0, ())
+    assert (network.edges_repeated, network.loops, network.directed, network.ignored) == (
+        0,
+        0,
+        0,
+        (),
+    )
     assert network.isolates == 1
 
 
@@ -126,7 +131,7 @@ def test_matrices_of_every_format(format_: str, kind: Any, dtype: Any) -> None:
     before = matrix.toarray().copy()
     network = of_memory(matrix)
     assert (network.ids, network.edges.tolist()) == (list("01234"), [[0, 1], [1, 2]])
-    assert (network.loops, network.repeated, network.ignored) == (1, 0, ())
+    assert (network.loops, network.edges_repeated, network.ignored) == (1, 0, ())
     assert (matrix.toarray() == before).all()
 
 
@@ -138,7 +143,7 @@ def test_cells_that_are_stored_again_are_the_same_tie(dtype: Any) -> None:
     columns = np.concatenate([(ring + 1) % 6, ring, np.repeat([1, 0], 255)])
     matrix = sparse.coo_array((np.ones(len(rows), dtype=dtype), (rows, columns)), shape=(6, 6))
     network = of_memory(matrix)
-    assert (len(network.edges), network.repeated, network.ignored) == (6, 255, ())
+    assert (len(network.edges), network.edges_repeated, network.ignored) == (6, 255, ())
     assert matrix.nnz == len(rows)
 
 
@@ -301,5 +306,5 @@ def test_repeated_ties_loops_and_columns_of_ties_are_told() -> None:
     graph.add_edge(0, 2, weight=3)
     network = of_memory(graph)
     assert isinstance(network, Network)
-    assert (network.repeated, network.loops) == (2, 1)
+    assert (network.edges_repeated, network.loops) == (2, 1)
     assert (network.edges.tolist(), network.ignored) == ([[0, 1], [0, 2]], ("weight",))

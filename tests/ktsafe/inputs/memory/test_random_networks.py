@@ -140,7 +140,7 @@ def test_what_is_read_is_the_network(
     assert set(map(tuple, network.edges.tolist())) == pairs(drawn)
     loops = sum(u == v for u, v in drawn.rows)
     assert (network.loops, network.directed, network.ignored) == (loops, 0, ())
-    assert network.repeated == len(drawn.rows) - loops - len(pairs(drawn))
+    assert network.edges_repeated == len(drawn.rows) - loops - len(pairs(drawn))
 
 
 @settings(max_examples=60, deadline=None)

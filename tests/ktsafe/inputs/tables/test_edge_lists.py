@@ -200,10 +200,10 @@ def test_columns_that_are_chosen(tmp_path: Path) -> None:
 def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
     """Repetitions, loops, directions, other columns, signs, and comments that look like ties."""
     network = read(tmp_path, "# Directed graph\na1 a2 1\na2 a1 1\na1 a2 1\na3 a3 1\n")
-    assert (network.repeated, network.loops, network.directed) == (2, 1, 4)
-    assert network.ignored == ("columns behind the second",)
+    assert (network.edges_repeated, network.loops, network.directed) == (2, 1, 4)
+    assert network.ignored == ("columns behind the second", "directions")
     network = read(tmp_path, "Source,Target,Type,w\n1,2,Directed,1\n2,3,Undirected,1\n")
-    assert (network.directed, network.ignored) == (1, ("Type", "w"))
+    assert (network.directed, network.ignored) == (1, ("Type", "directions", "w"))
     network = read(tmp_path, "% asym signed\n1 2 -1\n2 3 1\n")
     assert network.directed == 2
     assert network.notes == ("Signs are not read: a negative tie is a tie.",)

@@ -191,7 +191,7 @@ def test_ties_of_people_of_a_table(tmp_path: Path) -> None:
     assert len(list(listed.rows({}))) == 3
     network = read_edge_list(tmp_path / "e.csv", people=listed)
     assert network.ids == ["30", "10", "20"]
-    assert (network.edges.tolist(), network.repeated) == ([[0, 2], [1, 2]], 1)
+    assert (network.edges.tolist(), network.edges_repeated) == ([[0, 2], [1, 2]], 1)
     (tmp_path / "e.csv").write_text("source,target\n10,20\n40,10\n50,20\n")
     with pytest.raises(
         InvalidGraph, match=r"e.csv, lines 3, 4: names a vertex that .*v.csv does not"
