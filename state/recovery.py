@@ -171,7 +171,7 @@ def meta_rows(
     """Return the rows of `meta` that go with what is written; origins may become more."""
     rows: Writes = {
         keys.position_key(origins.number(*at)): msgspec.msgpack.encode(
-            position if position.passed else position[:2]
+            position if Position(*position).passed else position[:2]
         )
         for at, position in positions.items()
     }

@@ -269,6 +269,17 @@ def test_positions_and_identity_are_kept(handle: Handle) -> None:
     assert handle.reopen().source_identity() == {"cluster": "x", "file": "y"}
 
 
+def test_what_holds_no_record_is_kept_with_a_position(handle: Handle) -> None:
+    """Up to where there is none; it goes where a record comes behind it."""
+    store = handle.store
+    store.commit([], {("t", 0): Position(5, 7, 9), ("t", 1): Position(0, None, 3)})
+    store = handle.reopen()
+    assert store.positions() == {("t", 0): Position(5, 7, 9), ("t", 1): Position(0, None, 3)}
+    assert [store.positions()["t", n].start for n in (0, 1)] == [9, 3]
+    store.commit([], {("t", 0): Position(10, 7)})
+    assert handle.reopen().positions()["t", 0].start == 10
+
+
 def test_a_snapshot_is_detached(handle: Handle) -> None:
     """Commits after a snapshot do not reach into it."""
     store = handle.store
