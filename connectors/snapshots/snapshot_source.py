@@ -87,18 +87,24 @@ class SnapshotSource:
         self._start = self._next = 0
         self._paused = False
 
-    def checked(self, folder: Path, base: DumpPlace | None) -> Dump:
-        """Return the dump in a folder of any name, if it is whole and can follow `base`.
+    def whole(self, folder: Path) -> Dump:
+        """Return the dump in a folder of any name, if it is whole.
 
         Raises
         ------
         Misconfigured
         """
-        dump = read_dump(place_of(folder), self._tables, self._attributes)
-        if base is not None:
-            before = read_dump(base, self._tables, self._attributes)
-            check_follows(before, dump, self._loss_max, self._change_max)
-        return dump
+        return read_dump(place_of(folder), self._tables, self._attributes)
+
+    def check_follows(self, base: DumpPlace, dump: Dump) -> None:
+        """Refuse a dump that cannot be the one after `base`.
+
+        Raises
+        ------
+        Misconfigured
+        """
+        before = read_dump(base, self._tables, self._attributes)
+        check_follows(before, dump, self._loss_max, self._change_max)
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Check that the dumps are those that the position belongs to, and go there."""

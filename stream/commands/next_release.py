@@ -238,8 +238,10 @@ def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]
         suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
         shutil.copyfile(path, hidden / f"{name}{suffix}")
     try:
-        dump = source.checked(hidden, there[-1] if there and there[-1].name < date else None)
+        dump = source.whole(hidden)
         _check_spelling(settings, dump)
+        if there and there[-1].name < date:
+            source.check_follows(there[-1], dump)
         later = [place.name for place in there if place.name > date]
         same = [place for place in there if place.name == date]
         if later:

@@ -156,6 +156,8 @@ def test_what_cannot_be_the_next_release(
     held = next(v for v in sorted(SOCIAL_FEED_SCHEMA.sensitive_values) if v.encode() in people)
     vertices.write_bytes(people.replace(held.encode(), held.upper().encode(), 1))
     refused(next_line(third, sequence), f"{held.upper()!r} almost like {held!r}")
+    vertices.write_bytes(people.replace(held.encode(), held.title().encode()))
+    refused(next_line(third, sequence), f"{held.title()!r} almost like {held!r}")
     vertices.write_bytes(people.replace(b",f,", b",female,").replace(b",m,", b",male,"))
     refused(next_line(third, sequence), "another 'gender'")
     vertices.write_bytes(people)
