@@ -7,6 +7,7 @@
 | an adjacency list | networkx says so, or each line begins with another id and holds ids alone |
 | an adjacency matrix | as many lines as columns, all numbers, equal when mirrored |
 | METIS | the first line tells how many lines and ids follow |
+| numbers of lines before the ids | the first column rises, and the third may hold ids |
 | times or relations beside ids | a column shares no id with the other one, and the third does |
 | names with blanks | blanks separate, and words stand behind the second |
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -24,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.spelling import is_measure, is_number
+from ktsafe.inputs.spelling import is_fraction, is_measure, is_number, is_time
 from ktsafe.inputs.tables.delimited import BLANKS
 
 EARLY_MAX: Final = 4
 """Lines that are kept as they came."""
-THIRD_MAX: Final = 1 << 16
-"""Texts of the first column without ids that are kept."""
+TEXTS_MAX: Final = 1 << 16
+"""Different texts of a column without ids that are kept."""
 _OTHERS: Final = {"{": "JSON", "[": "JSON", "<": "XML", "*": "Pajek"}
 _KONECT: Final = re.compile(r"%\s*(sym|asym|bip)\b\s*(\w*)", re.IGNORECASE)
 _OF_NETWORKX: Final = re.compile(r"#\s*GMT\s")
@@ -54,8 +55,8 @@ class Lines:
         The numbers of both ends of each line.
     measures:
         The columns that hold numbers and times alone.
-    third:
-        What stands in the first column behind the second, up to a bound.
+    third, fourth:
+        What stands in these columns, up to a bound.
     early:
         The first lines.
     names:
@@ -70,6 +71,7 @@ class Lines:
     codes: array[int] = dataclasses.field(default_factory=lambda: array("q"))
     measures: set[int] = dataclasses.field(default_factory=set)
     third: set[str] = dataclasses.field(default_factory=set)
+    fourth: set[str] = dataclasses.field(default_factory=set)
     early: list[list[str]] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
 
@@ -87,8 +89,9 @@ class Lines:
             self.early.append(row)
         if lost := [j for j in self.measures if row[j].strip() and not is_measure(row[j].strip())]:
             self.measures.difference_update(lost)
-        if len(row) > 2 and len(self.third) < THIRD_MAX and (text := row[2].strip()):
-            self.third.add(text)
+        for texts, cell in zip((self.third, self.fourth), row[2:4], strict=False):
+            if len(texts) < TEXTS_MAX and (text := cell.strip()):
+                texts.add(text)
 
     def with_first(self, row: list[str], ends: tuple[str, str]) -> Lines:
         """Return all lines and one before them."""
@@ -141,7 +144,7 @@ def refuse_first(path: Path, first: str) -> None:
 
 
 def refuse_lines(lines: Lines) -> None:
-    """Refuse lines that may be something else than pairs of ids.
+    """Refuse lines that may be something else than pairs of ids, and others behind them.
 
     Raises
     ------
@@ -151,13 +154,33 @@ def refuse_lines(lines: Lines) -> None:
         _refuse(lines.path, "an adjacency matrix", _WAY_ON)
     if _is_metis(lines):
         _refuse(lines.path, "a METIS file", _WAY_ON)
-    if lines.width == 2:
-        return
     names = list(lines.position)
     one, other = ({names[v] for v in np.unique(side).tolist()} for side in lines.edges.T)
     if len(one) == len(lines) and other <= one and len(lines.third) > 1 and lines.third <= one:
         _refuse(lines.path, "an adjacency list", _WAY_ON)
+    _refuse_other_columns(lines, names, one, other)
+
+
+def _refuse_other_columns(
+    lines: Lines, names: Sequence[str], one: set[str], other: set[str]
+) -> None:
+    """Refuse lines of which other columns than the first two may be the ids."""
     words, other_words = (any(not is_number(name) for name in side) for side in (one, other))
+    is_wide = lines.width > 2
+    if words != other_words and (is_wide or not any(map(is_number, one if words else other))):
+        told = ("words", "numbers") if words else ("numbers", "words")
+        msg = f"{lines.path}: column 1 holds {told[0]}, and column 2 {told[1]}."
+        raise InvalidGraph(msg, hint=f"Say which columns hold ids. {_WAY_ON}")
+    if not is_wide:
+        return
+    rises = _rises(lines, names)
+    are_later = bool(lines.fourth & lines.third) and not words
+    is_apart = not one & other or bool(other & lines.third)
+    if (are_later and (rises or not lines.measures & {2, 3})) or (
+        rises and is_apart and _may_be_ids(lines.third)
+    ):
+        msg = f"{lines.path}: column 1 may number or date the lines, and others may hold the ids."
+        raise InvalidGraph(msg, hint="Say which do: --columns source=2,target=3, or 1 and 2.")
     is_alone = not one & other
     is_between = is_alone and lines.width == 3 and other_words and bool(one & lines.third)
     is_before = is_alone and (words or _ascends(lines, names)) and bool(other & lines.third)
@@ -181,6 +204,9 @@ def refuse_ids(path: Path, ids: Iterable[str]) -> None:
     for name in ids:
         if "{" in name or "}" in name:
             _refuse(path, "JSON, or an edge list with data", "Write two ids in each line.")
+        if name.count('"') % 2:
+            msg = f"{path}: a quotation mark does not open or close a value."
+            raise InvalidGraph(msg, hint="Separate all columns alike.")
         if _TWO_NUMBERS.fullmatch(name):
             msg = f"{path}: an id holds two numbers, so its columns are separated in two ways."
             raise InvalidGraph(msg, hint="Separate all columns alike.")
@@ -205,11 +231,30 @@ def _is_metis(lines: Lines) -> bool:
     return all(name.isdecimal() and 0 < int(name) <= n for name in lines.position)
 
 
+def _rises(lines: Lines, names: Sequence[str]) -> bool:
+    """Whether the first column holds whole numbers that rise from line to line, as counts do."""
+    if len(lines) < 2 or not all(names[v].isdecimal() for v in lines.edges[:, 0].tolist()):
+        return False
+    return bool(np.all(np.diff(_values(lines, names)) > 0))
+
+
+def _may_be_ids(texts: Collection[str]) -> bool:
+    """Whether there are several texts, and they are neither measures nor signs."""
+    if len(texts) < 2 or any(text.startswith("-") for text in texts):
+        return False
+    return not all(is_fraction(text) or is_time(text) for text in texts)
+
+
+def _values(lines: Lines, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the numbers in the first column."""
+    return np.array([float(names[v]) for v in lines.edges[:, 0].tolist()])
+
+
 def _ascends(lines: Lines, names: Sequence[str]) -> bool:
     """Whether the first column holds whole numbers that never fall, and are not all the same."""
     if not all(name.isdecimal() for name in names):
         return False
-    values = np.array([float(name) for name in names])[lines.edges[:, 0]]
+    values = _values(lines, names)
     return bool(np.all(np.diff(values) >= 0) and values[0] < values[-1])
 
 

@@ -122,7 +122,8 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
     if found.bad:
         bad |= found.bad
         return Network.of_rows(_LIST, [], np.empty((0, 2), dtype=np.int64))
-    lines = as_ties(found, chosen, None if people is None else people.position.keys())
+    known = None if people is None else people.position.keys()
+    lines = as_ties(found, chosen, known, is_sure=bool(weights))
     if lines is None:
         return _of_table(Ties(table_at(path), are_numbers=True), people, bad, is_chosen=True)
     if weights == "dynamic" and "-1" in lines.third:
@@ -134,6 +135,8 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
     more = [MORE] if lines.width > 2 and not lines.names else names
     notes = ["Signs are not read: a negative tie is a tie."] if weights in _SIGNED else []
     if n := sum(_may_be_tie(line, lines) for line in comments):
+        if not chosen and not lines.names:
+            raise _hidden(path)
         notes.append(f"{n:,} of the first lines begin with # or %, and are no ties.")
     directed = len(lines) if says_directed(comments) else 0
     network = Network.of_rows(
@@ -167,7 +170,9 @@ def _of_table(ties: Ties, people: People | None, bad: BadLines, *, is_chosen: bo
     ends = [table.header[i] for i in ties.columns]
     if not is_chosen and table.row_word == "line":
         shapes = {shape(name) for name in ends if shape(name) != name}
-        if any(name in ends or (shapes and shape(name) in shapes) for name in position):
+        if (shapes and not len(edges)) or any(
+            name in ends or (shapes and shape(name) in shapes) for name in position
+        ):
             raise ambiguous(table.path)
     directed = _n_directed(ties)
     network = Network.of_rows(
@@ -186,6 +191,8 @@ def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Net
             names.update(_keys(found[2]))
         else:
             bad.setdefault("no dictionary, which the first line has", []).append(number)
+    if any(_DATA.fullmatch(line.strip()) for line in file.comments()):
+        raise _hidden(file.path)
     marks = [mark for mark in MARKS if all(n_cells(pair, mark) == 2 for _, pair in pairs)]
     if len(marks) != 1:
         msg = f"{file.path}: before the dictionary there must be two ids, separated alike."
@@ -264,6 +271,12 @@ def _placed(
         bad.setdefault(people.unknown(network.ids), []).extend(lines)
         return network
     return placed(network, people, path)
+
+
+def _hidden(path: Path) -> InvalidGraph:
+    msg = f"{path}: its first lines begin with # or %, and may be comments, a header, or ties."
+    hint = "Say --columns source=1,target=2 if they are comments; else write a header above."
+    return InvalidGraph(msg, hint=hint)
 
 
 def _may_be_tie(comment: str, lines: Lines) -> bool:

@@ -22,6 +22,8 @@ from ktsafe.inputs.tables.people_and_ties import NO_END
 from ktsafe.inputs.tables.spelled_columns import Spelled, tell_spelt_twice
 from ktsafe.inputs.tables.table_files import names_in_comment
 
+NUMBERS_MIN: Final = 5
+"""Below so many lines of numbers the letters above them may be ids as well."""
 _COMMENT: Final = "a comment behind the first tie, or an id that looks like one"
 _NO_IDS: Final = "no two ids"
 _NO_DIGITS: Final = str.maketrans("", "", "0123456789")
@@ -79,13 +81,17 @@ def cut(file: DelimitedFile, chosen: Chosen) -> CutLines:
     return even[0] if len(even) == 1 else _the_right_one(even)
 
 
-def as_ties(found: CutLines, chosen: Chosen, known: AbstractSet[str] | None) -> Lines | None:
+def as_ties(
+    found: CutLines, chosen: Chosen, known: AbstractSet[str] | None, *, is_sure: bool
+) -> Lines | None:
     """Return all lines as ties; None if the first one is a header that names them by letters.
 
     Parameters
     ----------
     known:
         The ids of all people, if they are known.
+    is_sure:
+        Whether the first two columns are known to be the ends.
 
     Raises
     ------
@@ -95,6 +101,7 @@ def as_ties(found: CutLines, chosen: Chosen, known: AbstractSet[str] | None) -> 
     lines, path = found.lines, found.file.path
     if not lines.names and _is_header(found, known, is_meant=bool(chosen)):
         are_numbers = all(column.are_numbers for column in found.spelled)
+        are_numbers &= len(lines) >= NUMBERS_MIN
         if end_columns(path, found.first, {}, are_numbers=are_numbers) is not None:
             return None
         raise _no_ends(found)
@@ -106,7 +113,7 @@ def as_ties(found: CutLines, chosen: Chosen, known: AbstractSet[str] | None) -> 
             raise InvalidGraph(msg, hint=hint)
     whole = lines.with_first(found.first, found.first_ends)
     refuse_ids(path, whole.position)
-    if not chosen and not lines.names:
+    if not chosen and not lines.names and not is_sure:
         refuse_lines(whole)
     return whole
 
@@ -245,16 +252,20 @@ def _is_header(found: CutLines, known: AbstractSet[str] | None, *, is_meant: boo
     doubt = ambiguous(found.file.path)
     if known is not None and all(name in known for name in ends):
         return False
-    if any(is_measure(cell.strip()) for cell in first):
-        has_numbers = any(map(is_measure, position))
-        if n and not has_numbers and all(map(is_measure, ends)):
-            raise doubt  # Tables without names of columns have a header of numbers.
-        return False
     recurs = any(name in position for name in ends)
-    if n and (
-        any(column.are_numbers for column in found.spelled)
-        or any(first[j].strip() for j in lines.measures)
-    ):
+    is_named = any(
+        column.are_numbers and not is_measure(name)
+        for column, name in zip(found.spelled, ends, strict=True)
+    ) or any(first[j].strip() and not is_measure(first[j].strip()) for j in lines.measures)
+    if any(is_measure(cell.strip()) for cell in first):
+        # Tables whose columns have no names have a header of numbers.
+        is_odd = all(map(is_measure, ends)) and not any(map(is_measure, position))
+        is_range = not recurs and first[:2] == ["0", "1"]
+        names_third = first[2:] and first[2] not in lines.third and is_word_of_names(first[2])
+        if n and (is_named or is_odd or is_range or names_third):
+            raise doubt
+        return False
+    if n and is_named:
         if recurs:
             raise doubt
         return True

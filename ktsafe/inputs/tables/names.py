@@ -44,8 +44,6 @@ _OF_ENDS: Final = (
     "entity",
     "protein",
     "gene",
-    "v",
-    "x",
     "",
 )
 _SIDES: Final = (
@@ -60,7 +58,7 @@ _ROLES_OF_PEOPLE: Final = (
 )
 _TOO_SHORT: Final = frozenset({("start", "end"), ("1", "2"), ("a", "b")})
 """Times of a tie, or names of people, where nothing says that they name its ends."""
-_LETTERS: Final = (("i", "j"), ("u", "v"), ("a", "b"))
+_LETTERS: Final = (("i", "j"), ("u", "v"), ("a", "b"), ("v1", "v2"), ("x1", "x2"))
 """Names of ends where all ids are numbers; elsewhere they may be people."""
 
 
@@ -86,6 +84,7 @@ _WORDS: Final = frozenset(
         *("type", "kind", "weight", "value", "count", "date", "time", "timestamp", "creation"),
         *("created", "year", "parent", "child", "left", "right", "head", "tail", "item", "friends"),
         *("buyer", "seller", "writer", "reader", "donor", "partner", "contact", "column", "col"),
+        *("v1", "v2", "x1", "x2", "var1", "var2"),
         *("start", "end", "group", "post", "email", "mail", "phone", "number", "num", "index"),
     )
     if len(name) > 1

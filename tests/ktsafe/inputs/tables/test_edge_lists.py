@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
+import random
 import threading
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -67,7 +70,8 @@ READ = {
     "a header between blanks": ("source target w\n7 8 1\n8 9 1\n", NUMBERS),
     "a header, the ends behind": ("since,From,To\n2026-01-31,7,8\n2026-01-31,8,9\n", NUMBERS),
     "a header in a comment": ("# time source target\n3 7 8\n4 8 9\n", NUMBERS),
-    "letters above numbers": ("t,i,j\n20,7,8\n40,8,9\n", NUMBERS),
+    "letters above numbers": ("t,i,j\n" + 3 * "20,7,8\n40,8,9\n", NUMBERS),
+    "R's names above numbers": ('"V1","V2"\n' + 3 * '"7","8"\n"8","9"\n', NUMBERS),
     "a column without a name": (",source,target\n0,7,8\n1,8,9\n", NUMBERS),
     "LDBC": ("Person.id|Person.id|creationDate\n7|8|2010\n8|9|2010\n", NUMBERS),
     "Neo4j": (":START_ID,:END_ID,:TYPE\n7,8,KNOWS\n8,9,KNOWS\n", NUMBERS),
@@ -119,6 +123,9 @@ REFUSED = {
     "words that stand nowhere else": ("mutant,prey\nAnn,Bo\nAnn,Cy\n", "header, or a tie"),
     "numbers above words": ("0,1\nAnn,Bo\nAnn,Cy\n", "header, or a tie"),
     "ids called like columns": ("node_1 node_2\nnode_2 node_3\n", "header, or a tie"),
+    "R's names above words": ("V1,V2\nAnn,Bo\nAnn,Cy\n", "line 1: a header"),
+    "one line": ("node1 node2\n", "header, or a tie"),
+    "letters above few numbers": ("a,b\n1,2\n2,3\n", "line 1: a header"),
     "two pairs of ends": ("from,to,src,dst\n1,2,3,4\n", "'from' and 'to' or 'src' and 'dst'"),
     "a column twice": ("source,target,w,w\n1,2,3,4\n", "2 columns 'w'"),
     "an end twice": ("source,source,target\n1,2,3\n", "2 columns 'source'"),
@@ -129,7 +136,24 @@ REFUSED = {
         "source,target\n2020-01-31,a\n2020-02-28,b\n",
         "'source' holds times",
     ),
-    "epochs first": ("20 7 8\n40 8 9\n60 7 9\n", "column 1 shares no id .* source=2,target=3"),
+    "epochs first": (
+        "20 7 8\n40 8 9\n60 7 9\n",
+        "column 1 may number or date .* source=2,target=3",
+    ),
+    "times first, few": ("0\t7\t8\n20\t7\t9\n40\t8\t9\n", "column 1 may number or date"),
+    "numbers of lines first": ("0,7,9,5\n1,8,7,2\n2,9,8,3\n", "column 1 may number or date"),
+    "numbers of lines, then times": (
+        "0,10,a1,a2\n1,20,a2,a3\n2,30,a1,a3\n",
+        "column 1 may number or date",
+    ),
+    "numbers of lines, then words": (
+        "0|Ann|Bo\n1|Bo|Cy\n",
+        "column 1 holds numbers, and column 2 words",
+    ),
+    "a header of numbers": ("0,1\n7,8\n8,9\n", "header, or a tie"),
+    "a header of numbers and a word": ("0,1,weight\n0,7,1\n7,8,1\n", "header, or a tie"),
+    "ties that look like comments": ("#a,#b\n#a,c1\nc1,c2\n", "may be comments, a header, or ties"),
+    "networkx, ids like comments": ("#a b {}\nb c {}\n", "may be comments, a header, or ties"),
     "a relation between": ("a1 pp a2\na2 pp a3\n", "column 2 shares no id .* source=1,target=3"),
     "a relation before": ("e a1 a2\ne a2 a3\n", "column 1 shares no id"),
     "names of two words": (
@@ -207,7 +231,8 @@ def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
     network = read(tmp_path, "% asym signed\n1 2 -1\n2 3 1\n")
     assert network.directed == 2
     assert network.notes == ("Signs are not read: a negative tie is a tie.",)
-    network = read(tmp_path, "#a #b\n#a c1\nc1 c2\n")
+    text, meant = "#a #b\n#a c1\nc1 c2\n", {"source": "1", "target": "2"}
+    network = read(tmp_path, text, chosen=meant)
     assert network.notes == ("2 of the first lines begin with # or %, and are no ties.",)
     assert read(tmp_path, "1 2 {'w': 3, 't': 4}\n").ignored == ("t", "w")
 
@@ -284,3 +309,60 @@ def test_random_lists_are_rarely_refused(tmp_path: Path) -> None:
         read_n += 1
         assert pairs(network) == {tuple(sorted(edge)) for edge in graph.edges}
     assert read_n >= 294
+
+
+WORDS = ("ann", "bo", "cy", "dee", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "lea")
+KINDS = {
+    "numbers": str,
+    "zeros": "{:03d}".format,
+    "words": WORDS.__getitem__,
+    "names": lambda i: (
+        f"{WORDS[i].title()} {('Lee', 'Day', 'Lee, Jr.', chr(79) + chr(39) + 'Hara')[i % 4]}"
+    ),
+    "addresses": "u{}@x.org".format,
+    "great": lambda i: str(2**60 + 7 * i),
+    "mixed": lambda i: (str(i), f"n{i}", f"n-{i}", f"#{i}", f"x y{i}")[i % 5],
+}
+HEADERS = (
+    *(("source", "target"), ("From", "To"), ("id_1", "id_2"), ("follower", "followed"), None, None),
+    *(("alpha", "beta"), ("writer", "reader"), ("who", "whom"), ("u", "v"), ("Quelle", "Ziel")),
+)
+BESIDE = {
+    "weight": lambda i: 1 + i % 5,
+    "share": lambda i: i / 7,
+    "day": "2026-01-{:02d}".format,
+    "kind": lambda i: ("friend", "foe")[i % 2],
+}
+
+
+def test_what_pandas_writes_is_read_or_refused(tmp_path: Path) -> None:
+    """Never another network, whatever ids, separators, headers and columns beside there are."""
+    outcomes = {"read": 0, "refused": 0}
+    for seed in range(600):
+        dice = random.Random(seed)
+        name = KINDS[dice.choice(sorted(KINDS))]
+        rows = [
+            (name(dice.randrange(12)), name(dice.randrange(12))) for _ in range(dice.randint(2, 20))
+        ]
+        header = dice.choice(HEADERS)
+        frame = pd.DataFrame(rows, columns=header or ("a", "b"))
+        if beside := dice.choice([*BESIDE, ""]):
+            column = [BESIDE[beside](dice.randint(10, 28)) for _ in rows]
+            frame.insert(dice.choice([0, 2]) if header else 2, beside, column)
+        quoting = dice.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+        frame.to_csv(
+            tmp_path / "net",
+            sep=dice.choice(",;\t| "),
+            index=header is not None and dice.random() < 0.3,
+            header=header is not None,
+            quoting=quoting,
+        )
+        try:
+            network = read_edge_list(tmp_path / "net")
+        except InvalidGraph:
+            outcomes["refused"] += 1
+            continue
+        outcomes["read"] += 1
+        assert pairs(network) == {tuple(sorted(row)) for row in rows if row[0] != row[1]}, seed
+        assert set(network.ids) == {end for row in rows for end in row}, seed
+    assert outcomes["read"] > 250

@@ -33,7 +33,6 @@ ENDS = [
     ("follower;followed", (0, 1)),
     ("followee_id;follower_id", (1, 0)),
     ("SOURCE_SUBREDDIT;TARGET_SUBREDDIT;POST_ID", (0, 1)),
-    ("V1;V2", (0, 1)),
     ("sender;recipient;date", (0, 1)),
     ("userA;userB", (0, 1)),
     ("id;name;age", None),
@@ -42,6 +41,7 @@ ENDS = [
     ("source;to", None),
     ("1;2", None),
     ("u;v", None),
+    ("V1;V2", None),
     ("lat1;lat2", None),
 ]
 
