@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.spelling import is_fraction, is_measure, is_number, is_time
-from ktsafe.inputs.tables.delimited import BLANKS
+from ktsafe.inputs.tables.delimited import BLANKS, UNQUOTED
 
 EARLY_MAX: Final = 4
 """Lines that are kept as they came."""
@@ -194,22 +194,21 @@ def _refuse_other_columns(
         raise InvalidGraph(msg, hint=f"Put ids into quotation marks. {_WAY_ON}")
 
 
-def refuse_ids(path: Path, ids: Iterable[str]) -> None:
-    """Refuse what no id of a list without a header looks like.
+def fault_of_id(name: str) -> str:
+    """Return why a text is no id of a list without a header; empty if it may be one.
 
-    Raises
-    ------
-    InvalidGraph
+    Examples
+    --------
+    >>> fault_of_id("1 2"), fault_of_id("Ann Lee")
+    ('an id of two numbers: columns are separated in two ways', '')
     """
-    for name in ids:
-        if "{" in name or "}" in name:
-            _refuse(path, "JSON, or an edge list with data", "Write two ids in each line.")
-        if name.count('"') % 2:
-            msg = f"{path}: a quotation mark does not open or close a value."
-            raise InvalidGraph(msg, hint="Separate all columns alike.")
-        if _TWO_NUMBERS.fullmatch(name):
-            msg = f"{path}: an id holds two numbers, so its columns are separated in two ways."
-            raise InvalidGraph(msg, hint="Separate all columns alike.")
+    if "{" in name or "}" in name:
+        return "JSON, or data that not all lines have"
+    if name.count('"') % 2:
+        return UNQUOTED
+    if _TWO_NUMBERS.fullmatch(name):
+        return "an id of two numbers: columns are separated in two ways"
+    return ""
 
 
 def _is_matrix(lines: Lines) -> bool:

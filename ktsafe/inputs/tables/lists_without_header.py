@@ -16,7 +16,7 @@ import numpy as np
 from ktsafe.errors import BadLines, InvalidGraph
 from ktsafe.inputs.spelling import id_text, is_measure
 from ktsafe.inputs.tables.delimited import BLANKS, COMMENTS, MARKS, UNQUOTED, DelimitedFile, n_cells
-from ktsafe.inputs.tables.edge_list_doubts import EARLY_MAX, Lines, refuse_ids, refuse_lines
+from ktsafe.inputs.tables.edge_list_doubts import EARLY_MAX, Lines, fault_of_id, refuse_lines
 from ktsafe.inputs.tables.names import ENDS, Chosen, check_names, end_columns, is_word_of_names
 from ktsafe.inputs.tables.people_and_ties import NO_END
 from ktsafe.inputs.tables.spelled_columns import Spelled, tell_spelt_twice
@@ -112,7 +112,7 @@ def as_ties(
             hint = "Say which columns do: --columns source=1,target=2."
             raise InvalidGraph(msg, hint=hint)
     whole = lines.with_first(found.first, found.first_ends)
-    refuse_ids(path, whole.position)
+    _refuse_ids(found)
     if not chosen and not lines.names and not is_sure:
         refuse_lines(whole)
     return whole
@@ -202,7 +202,7 @@ def _the_right_one(even: list[CutLines]) -> CutLines:
         others = marks - {found.lines.separator, BLANKS}
         names = [*found.lines.position, *found.first_ends]
         try:
-            refuse_ids(found.file.path, names)
+            _refuse_ids(found)
         except InvalidGraph as error:
             faults.append(error)
         else:
@@ -220,6 +220,14 @@ def _the_right_one(even: list[CutLines]) -> CutLines:
     told = " or ".join(MARKS[found.lines.separator] for found in valid or even)
     msg = f"{even[0].file.path}: its columns may be separated by {told}."
     raise InvalidGraph(msg, hint="Separate all columns alike; put ids with blanks into quotes.")
+
+
+def _refuse_ids(found: CutLines) -> None:
+    for name in (*found.first_ends, *found.lines.position):
+        if fault := fault_of_id(name):
+            line = next(number for number, *ends in rows_of(found) if name in ends)
+            msg = f"{found.file.path}, line {line}: {fault}."
+            raise InvalidGraph(msg, hint="Separate the columns of all lines alike.")
 
 
 def _same_ends(one: CutLines, other: CutLines) -> bool:

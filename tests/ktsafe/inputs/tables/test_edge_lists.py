@@ -98,7 +98,7 @@ def test_lists_are_read(tmp_path: Path, what: str) -> None:
 
 
 REFUSED = {
-    "a blank, then a comma": ("1 2,0.5\n1 3,0.7\n", "two numbers"),
+    "a blank, then a comma": ("1 2,0.5\n1 3,0.7\n", "line 1: an id of two numbers"),
     "a separator that changes": ("1,2\n1;3\n", "line 2: no two ids"),
     "a column more": (
         "a1 a2\na2 a3 x\na1 a3\na3 a4 y\n",
