@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.compiled_kernels import kernel_cache, shipped_kernels
-from ktsafe.errors import InvalidParams
 
 if sys.platform != "win32":
     import fcntl
@@ -24,11 +23,7 @@ _IS_NUMBA_OURS: Final = "numba" not in sys.modules
 from numba import config, njit, types  # noqa: E402 -- which caller loads it first must be known
 from numba.core.caching import FunctionCache  # noqa: E402
 
-if config.DISABLE_JIT:
-    raise InvalidParams(
-        "NUMBA_DISABLE_JIT is set: ktsafe needs its kernels compiled.",
-        hint="Take it out of the environment of this process.",
-    )
+kernel_cache.check_compiles(disabled=bool(config.DISABLE_JIT))
 
 OPTIONS: Final[dict[str, Any]] = {
     "cache": True,

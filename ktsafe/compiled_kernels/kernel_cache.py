@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.compiled_kernels import shipped_kernels
+from ktsafe.errors import InvalidParams
 
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
 LABORATORY: Final = "ktsafe_lab"
@@ -44,6 +45,19 @@ def choose_kernel_folder(package: str = "ktsafe") -> str:
         for variable, value in shipped_kernels.PORTABLE.items():
             os.environ.setdefault(variable, value)
     return notice
+
+
+def check_compiles(*, disabled: bool) -> None:
+    """Refuse a process in which numba is told to compile nothing.
+
+    Raises
+    ------
+    InvalidParams
+        With the variable that says so.
+    """
+    if disabled:
+        msg = "NUMBA_DISABLE_JIT is set: ktsafe needs its kernels compiled."
+        raise InvalidParams(msg, hint="Take it out of the environment of this process.")
 
 
 def kernel_folder(package: str = "ktsafe") -> tuple[Path, str]:

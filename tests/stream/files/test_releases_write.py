@@ -157,10 +157,10 @@ def test_manifests_of_older_versions_are_read(tmp_path):
 
 def test_texts_that_look_like_rows_of_numbers_are_kept(tmp_path):
     """Only the layout of the manifest is changed, never a text in it."""
-    columns = {"a": ["[1,  2]"] * 2, "b": ["[\n1]"] * 2, "s": ["well"] * 2}
+    columns = {"a": ["[1,  2]"] * 2, "b": ["[\\n1]"] * 2, "s": ["well"] * 2}
     graph = AttributedGraph.from_columns(SCHEMA, columns, [])
     releases_write.write_release(tmp_path / "r", graph, ["a", "b"], header())
-    assert read_release(tmp_path / "r").manifest.classes == [("[1,  2]", "[\n1]")]
+    assert read_release(tmp_path / "r").manifest.classes == [("[1,  2]", "[\\n1]")]
 
 
 @pytest.mark.parametrize("name", ["vertices.csv", "edges.csv"])

@@ -19,6 +19,7 @@ from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.errors import StateLocked, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import Position
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.maintenance import state_import
@@ -168,7 +169,7 @@ def test_an_interrupted_import_does_not_count(tmp_path, monkeypatch, step):
     check_finished(private)
     with closing(opened(tmp_path)) as store:
         assert set(store.snapshot().ids) == {"c", "d"}
-        assert store.positions() == {("t", 0): (3, 5)}
+        assert store.positions() == {("t", 0): Position(3, 5)}
         assert store.source_identity() == {"t": "x"}
 
 
