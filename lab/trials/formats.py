@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.ktsafe.inputs.formats.written_networks import WRITERS, read_damaged, written
+from tests.ktsafe.inputs.tables import written_tables
 
 
 def main() -> None:
@@ -37,7 +38,25 @@ def main() -> None:
                 path.unlink(missing_ok=True)
             print(f"{writer}: {', '.join(f'{n} {what}' for what, n in sorted(outcomes.items()))}")
             n_misread += outcomes["misread"]
+        n_misread += _tables(range(options.first, options.first + options.seeds), Path(folder))
     sys.exit(n_misread > 0)
+
+
+def _tables(seeds: range, folder: Path) -> int:
+    """Do the same with tables of people and of ties; return how many are misread."""
+    n_misread = 0
+    for writer in written_tables.WRITERS:
+        outcomes: Counter[str] = Counter()
+        for seed in seeds:
+            what, told = written_tables.outcome(writer, seed, folder)
+            outcomes[what] += 1
+            if what == "misread":
+                print(f"{writer}, seed {seed}: {told}")
+            for path in folder.iterdir():
+                path.unlink()
+        print(f"{writer}: {', '.join(f'{n} {what}' for what, n in sorted(outcomes.items()))}")
+        n_misread += outcomes["misread"]
+    return n_misread
 
 
 if __name__ == "__main__":
