@@ -109,7 +109,9 @@ def as_ties(
         spelled(found.first[i])
         if measure := spelled.measure:
             msg = f"{path}: column {i + 1} holds {measure}, which are no ids."
-            hint = "Say which columns do: --columns source=1,target=2."
+            others = [j + 1 for j in range(len(found.first)) if j != i][:2]
+            ends = others if len(others) > 1 else ["A", "B"]
+            hint = f"Say which columns do: --columns source={ends[0]},target={ends[1]}."
             raise InvalidGraph(msg, hint=hint)
     whole = lines.with_first(found.first, found.first_ends)
     _refuse_ids(found)
