@@ -296,13 +296,15 @@ def _check_spelt_as_before(base: Dump, dump: Dump, change_max: float) -> None:
 
     A few people are never too many: `CHANGED_MIN` of them are no column.
     """
+    if change_max >= 1:
+        return
     both = [
         (at, row) for name, row in dump.position.items() if (at := base.position.get(name, -1)) >= 0
     ]
     for j, column in enumerate(dump.columns):
         i = base.columns.index(column)
         changed = sum(base.values[at][i] != dump.values[row][j] for at, row in both)
-        if changed > max(CHANGED_MIN, change_max * len(both)) and change_max < 1:
+        if changed > max(CHANGED_MIN, change_max * len(both)):
             hint = (
                 f"more than {change_max:.0%} of the people of {base.place.name} have another "
                 f"{column!r}: it looks as if it is written otherwise. Write it as before; if it is "

@@ -74,9 +74,13 @@ def test_what_is_declared_is_meant(tmp_path: Path) -> None:
         assert counts.n_published == 4
 
 
-def test_a_sensitive_value_that_everybody_lost_is_withheld(tmp_path: Path) -> None:
-    """Of 1 and 2 for ill and well nothing is alike: that nobody is ill any more is told."""
-    counts = run(world_of(tmp_path, respelt("health", {"ill": "diseased"})))
+@pytest.mark.parametrize("declared", [{"ill"}, {"ill", "diseased"}])
+def test_a_sensitive_value_that_everybody_lost_is_withheld(
+    tmp_path: Path, declared: set[str]
+) -> None:
+    """Nothing is alike here: that nobody has what was sensitive before is told."""
+    schema = Schema(("gender", "ward"), "health", declared, expect_absent=declared)
+    counts = run(world_of(tmp_path, respelt("health", {"ill": "diseased"}), schema))
     assert counts.withheld["written_otherwise"] == 3
     assert "'health'" in counts.why_withheld
     assert "'ill'" in counts.why_withheld
