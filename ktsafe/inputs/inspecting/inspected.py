@@ -77,8 +77,8 @@ class Inspection:
 
     Attributes
     ----------
-    format, people, ties, isolates, repeated, loops, directed, ignored, notes:
-        As in `ktsafe.inputs.Network`: how many there are, and what is not read.
+    network:
+        What was understood; `format`, `people` and `ties` are read off it.
     columns:
         The attributes of people.
     doubts:
