@@ -168,11 +168,11 @@ class SequenceAuditor(CopyOnExtend):
             checked |= self._judge("linked_", self._linked, owned.linked, found)
         measured = {"changes": self._judge_changes(structure, found)}
         measured["values"] = self._judge_values(release, structure, found)
-        measured["published"] = self._figures_of(self._published)
+        measured["published"] = self._figures_of_people(release, vertices, owned)
         newcomers = vertices[owned.is_new & (owned.owner >= 0)]
         measured["newcomers"] = self._figures_of_newcomers(newcomers)
         if self._linked is not None:
-            measured["linked"] = self._figures_of(self._linked)
+            measured["linked"] = figures.candidate_figures(self._linked, self._params)
         measured |= self._comparison.judge(release, structure, owned, truth, self._ownership, found)
         return Findings(release.release_id, tuple(found.violations), checked, measured, verdict)
 
@@ -338,9 +338,16 @@ class SequenceAuditor(CopyOnExtend):
             found.add("value_uncovered", position, absent=len(failing) - len(position))
         return self._values.figures(changes, self._params)
 
-    def _figures_of(self, view: CandidateSets) -> dict[str, Any]:
-        was_owned = self._ownership.was_owned
-        return figures.candidate_figures(view, self._params, view.is_owned, was_owned)
+    def _figures_of_people(
+        self, release: AuditedRelease, vertices: NDArray[np.int64], owned: Owned
+    ) -> dict[str, Any]:
+        """Count the candidates of everybody, and those of them that are people."""
+        view = self._published
+        shows = vertices if release.value_at is None else vertices[release.value_at]
+        is_sensitive = view.ever_sensitive[shows] & (owned.owner >= 0)
+        shares = figures.sensitive_people(view, self._params, vertices[is_sensitive])
+        counted = figures.candidate_figures(view, self._params)
+        return {**counted, "alpha_real_leavers_known": shares}
 
     def _figures_of_newcomers(self, newcomers: NDArray[np.int64]) -> dict[str, Any]:
         """Count the real candidates of people whose ids this release shows for the first time.
@@ -349,5 +356,4 @@ class SequenceAuditor(CopyOnExtend):
         """
         if self._published.n_releases == 1:
             newcomers = newcomers[:0]
-        is_owned = self._published.is_owned
-        return figures.real_candidates(self._published, self._params, is_owned, newcomers)
+        return figures.real_candidates(self._published, self._params, newcomers)

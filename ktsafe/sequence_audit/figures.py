@@ -95,41 +95,52 @@ def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> dict[s
     return shares((worst / np.maximum(sizes, 1))[atom], int(np.count_nonzero(above[atom])))
 
 
-def candidate_figures(
-    candidates: CandidateSets,
-    params: PrivacyParams,
-    is_owned: NDArray[np.bool_],
-    was_owned: NDArray[np.bool_],
-) -> dict[str, Any]:
-    """Summarize |CS_all| over all objects, and its real members over the objects with an owner.
+def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> dict[str, Any]:
+    """Summarize |CS_all| over all objects, and its people over the objects with an owner.
 
-    Parameters
-    ----------
-    is_owned, was_owned:
-        bool, by object: whether a person is behind it now, and whether one ever was. An
-        attacker that knows the departed people excludes the places they left behind.
+    An attacker that knows the departed people excludes the places that they left behind, and so
+    does this count: of the candidates that all releases since the place appeared leave, those that
+    are people today.
     """
     known = candidates.known
     sizes = candidates.over_candidates(candidates.per_atom(known))
     atom = candidates.atom_of
-    owned = known[is_owned[known]]
+    owned = known[candidates.is_owned[known]]
     per_atom = candidates.per_atom(known)
     return {
         "atoms": candidates.n_atoms,
         "atom_size_min": int(per_atom.min()) if len(per_atom) else None,
         "candidates": counts(sizes[atom[known]], params.k),
-        "candidates_real": real_candidates(candidates, params, was_owned, owned),
-        "candidates_real_leavers_known": real_candidates(candidates, params, is_owned, owned),
+        "candidates_real_leavers_known": real_candidates(candidates, params, owned),
     }
 
 
 def real_candidates(
-    candidates: CandidateSets,
-    params: PrivacyParams,
-    is_real: NDArray[np.bool_],
-    objects: NDArray[np.int64],
+    candidates: CandidateSets, params: PrivacyParams, objects: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Summarize for some objects how many members of CS_all are real, as `is_real` says."""
+    """Summarize for some objects how many members of CS_all are people today."""
+    return counts(_people(candidates)[candidates.atom_of[objects]], params.k)
+
+
+def sensitive_people(
+    candidates: CandidateSets, params: PrivacyParams, sensitive: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Summarize, over the objects with an owner, the share of people in CS_all that is sensitive.
+
+    Parameters
+    ----------
+    sensitive:
+        int64: the objects with an owner whose own value was ever shown as sensitive, wherever.
+    """
+    people, alpha = _people(candidates), params.alpha
+    among = candidates.over_candidates(candidates.per_atom(sensitive))
     known = candidates.known
-    real = candidates.over_candidates(candidates.per_atom(known[is_real[known]]))
-    return counts(real[candidates.atom_of[objects]], params.k)
+    atom = candidates.atom_of[known[candidates.is_owned[known]]]
+    above = among * alpha.denominator > people * alpha.numerator
+    return shares((among / np.maximum(people, 1))[atom], int(np.count_nonzero(above[atom])))
+
+
+def _people(candidates: CandidateSets) -> NDArray[np.int64]:
+    """Return for each atom how many members of CS_all are people today."""
+    known = candidates.known
+    return candidates.over_candidates(candidates.per_atom(known[candidates.is_owned[known]]))

@@ -66,11 +66,6 @@ class Ownership(CopyOnExtend):
         self._first_vertex = np.zeros(0, dtype=np.int64)
         self._last_vertex = np.zeros(0, dtype=np.int64)
 
-    @property
-    def was_owned(self) -> NDArray[np.bool_]:
-        """Whether each vertex number ever had an owner."""
-        return self._last_owner >= 0
-
     def numbers_of(self, people: Iterable[Hashable] | NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of people, whether or not they were published."""
         return self._people.of(people)

@@ -38,8 +38,7 @@ def _sequence_lines(sequence: dict[str, Any]) -> Iterator[str]:
             yield "  for an attacker that follows people over rebirths and earlier sequences:"
         for name, words in (
             ("candidates", "candidates over all releases"),
-            ("candidates_real", "  real people among them"),
-            ("candidates_real_leavers_known", "  if the attacker knows the departed people"),
+            ("candidates_real_leavers_known", "  people among them, without those who left"),
         ):
             if figures[name]["min"] is not None:  # Else nobody is known.
                 yield f"  {words}: {_counts(figures[name])}"

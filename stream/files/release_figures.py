@@ -29,16 +29,20 @@ CANDIDATES: Final = {
     "real": "privacy.all.k_real",
     "known": "privacy.all.k_known",
     "sequence": "audit.figures.published.candidates",
-    "sequence_real": "audit.figures.published.candidates_real",
+    "sequence_real": "audit.figures.published.candidates_real_leavers_known",
     "change": "audit.figures.changes.k_delta_all",
 }
 """Against whom candidates are counted, and where the audit tells.
 
 By the definition; real people only; against an attacker that knows the true ties; over all
-releases of the sequence; the same, real people only; against an attacker that saw a person gain
-or lose ties at any release.
+releases of the sequence; the same, real people only, without those who left; against an attacker
+that saw a person gain or lose ties at any release.
 """
-SENSITIVE: Final = {"claimed": "privacy.all.alpha", "real": "privacy.all.alpha_real"}
+SENSITIVE: Final = {
+    "claimed": "privacy.all.alpha",
+    "real": "privacy.all.alpha_real",
+    "sequence_real": "audit.figures.published.alpha_real_leavers_known",
+}
 WORTH: Final = {
     f"{of}_{figure}": f"usefulness.{kind}.{figure}"
     for of, kind in (("edge", "edges"), ("vertex", "vertices"))

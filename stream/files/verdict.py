@@ -154,7 +154,7 @@ def fewest_people(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     found = [
         at(audit, "privacy.all.k_real"),
-        at(audit, "audit.figures.published.candidates_real"),
+        at(audit, "audit.figures.published.candidates_real_leavers_known"),
     ]
     known = [each for each in found if each and each.get("min") is not None]
     return max(known, key=lambda each: (each["below_k"], -each["min"]), default=None)
@@ -193,8 +193,21 @@ def _too_few_people(audit: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def sensitive_people(audit: Mapping[str, Any]) -> int | None:
+    """Return for how many people more than alpha of the candidates that are people is sensitive.
+
+    Over all releases of a sequence, where that is told, or in this one: whichever is more. None
+    where it is not known.
+    """
+    found = [
+        at(audit, "privacy.all.alpha_real.above_alpha"),
+        at(audit, "audit.figures.published.alpha_real_leavers_known.above_alpha"),
+    ]
+    return max((each for each in found if each is not None), default=None)
+
+
 def _too_sensitive(audit: Mapping[str, Any]) -> Iterator[str]:
-    if above := at(audit, "privacy.all.alpha_real.above_alpha"):
+    if above := sensitive_people(audit):
         yield (
             f"For {above:,} people the sensitive share of the candidates that are people is above "
             f"alpha, {audit['params']['alpha']}."

@@ -22,6 +22,7 @@ from ktsafe.stream.files.verdict import (
     guarantees,
     results_of,
     risk_points,
+    sensitive_people,
     unfinished,
     wanting,
 )
@@ -222,13 +223,13 @@ def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
             }
             for band in bands
         ]
-    real = at(audit, "privacy.all.k_real") or {}
+    real = fewest_people(audit) or {}
     return {
         "people": at(audit, "privacy.all.vertices"),
         "fewest_real": real.get("min"),
-        "risk_mean": real.get("risk_mean"),
+        "risk_mean": at(audit, "privacy.all.k_real.risk_mean"),
         "below_k": real.get("below_k"),
-        "above_alpha": at(audit, "privacy.all.alpha_real.above_alpha"),
+        "above_alpha": sensitive_people(audit),
         "by_inserted_only": at(audit, "privacy.protected_by_inserted_only.vertices"),
         **rows,
     }
@@ -324,7 +325,9 @@ def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
         "ended_ties_shown": at(audit, "freshness.ended.recent.shown"),
         "newcomers_shown": at(audit, "freshness.newcomers.recent.shown"),
         "edge_cost_share": edges.get("cost_share"),
-        "below_k_real": at(audit, "privacy.all.k_real.share"),
+        "below_k_real": share(
+            at(fewest_people(audit), "below_k"), at(audit, "privacy.all.vertices")
+        ),
         "fewest_candidates": at(audit, "audit.figures.published.candidates.min")
         or at(audit, "privacy.all.k_claimed.min"),
         "people_not_shown": share(withheld, people),

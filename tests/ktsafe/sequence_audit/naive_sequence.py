@@ -140,6 +140,22 @@ def published_view(releases: list[Plain], params: PrivacyParams) -> View:
     )
 
 
+def people_among(
+    releases: list[Plain], params: PrivacyParams, value_at: dict[str, str]
+) -> dict[str, tuple[set[str], set[str]]]:
+    """Return of whom people are among the candidates: all that are people today, and sensitive ones.
+
+    `value_at` says which vertex shows the value of each one's owner; who was ever shown there as
+    sensitive is.
+    """
+    view, owners = published_view(releases, params), releases[-1].owners
+    people = {v for v, owner in owners.items() if owner is not None}
+    ever = set().union(*view.sensitive)
+    everything = tuple(range(len(releases)))
+    found = {v: view.candidates(v, everything) & people for v in people}
+    return {v: (among, {u for u in among if value_at[u] in ever}) for v, among in found.items()}
+
+
 def linked_view(releases: list[Plain], params: PrivacyParams) -> View:
     """Objects are people where one is or was behind an id, unless published elsewhere since."""
     last: dict[tuple[str, str], str] = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from tests.ktsafe.sequence_audit.naive_sequence import (
     histories,
     k_deltas,
     linked_view,
+    people_among,
     published_view,
     small_params,
 )
@@ -40,6 +43,31 @@ def test_every_prefix_is_judged_as_the_definition_says(history, params, window):
         assert "undecided" not in found
         deltas = k_deltas(prefix, params)
         assert found.get("change_uncovered", 0) == sum(x < params.k for x in deltas.values())
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories(relink=True), small_params(), st.randoms(use_true_random=False))
+def test_people_among_candidates_are_counted_as_they_are_today(history, params, rng):
+    """How many candidates of all releases are people, and sensitive ones, wherever values stand."""
+    auditor = SequenceAuditor(Promise("all", cover=True))
+    for i in range(len(history)):
+        prefix = [r for r in history[: i + 1] if r.sequence_id == history[i].sequence_id]
+        release = history[i].audited(i, params)
+        value_at = list(range(len(release.ids)))
+        rng.shuffle(value_at)
+        release = dataclasses.replace(release, value_at=np.array(value_at, dtype=np.int64))
+        at = {v: release.ids[place] for v, place in zip(release.ids, value_at, strict=True)}
+        figures = auditor.extend(release).figures["published"]
+        found = people_among(prefix, params, at)
+        counts = [len(people) for people, _ in found.values()]
+        counted = figures["candidates_real_leavers_known"]
+        assert counted["vertices"] == len(counts)
+        assert counted["min"] == min(counts, default=None)
+        assert counted["below_k"] == sum(x < params.k for x in counts)
+        shares = [Fraction(len(ill), len(people)) for people, ill in found.values()]
+        of_people = figures["alpha_real_leavers_known"]
+        assert of_people["above_alpha"] == sum(x > params.alpha for x in shares)
+        assert of_people["max"] == (round(float(max(shares)), 6) if shares else None)
 
 
 @settings(max_examples=150, deadline=None)

@@ -76,10 +76,14 @@ CASES: dict[str, tuple[str, Callable[[Audit], None]]] = {
     "one person below k people": ("short", put("privacy.all.k_real.below_k", 1)),
     "below k people over all releases": (
         "short",
-        put("audit.figures.published.candidates_real", FEW),
+        put("audit.figures.published.candidates_real_leavers_known", FEW),
     ),
     "people not counted": ("short", lambda audit: audit["privacy"]["all"].pop("k_real")),
     "sensitive people above alpha": ("short", put("privacy.all.alpha_real.above_alpha", 2)),
+    "sensitive people above alpha over all releases": (
+        "short",
+        put("audit.figures.published.alpha_real_leavers_known", {"max": 0.6, "above_alpha": 2}),
+    ),
     "an attack unfinished": ("short", lambda audit: unfinished(audit, "denoised")),
     "no attack run": ("short", lambda audit: audit.pop("attacks")),
 }
@@ -138,7 +142,7 @@ def test_a_past_release_found_wanting_stays_marked(case: str, tmp_path: Path) ->
 def test_people_are_the_headline_where_they_are_fewer() -> None:
     """The first words count candidates that are people, not places without one."""
     audit = good()
-    put("audit.figures.published.candidates_real", FEW)(audit)
+    put("audit.figures.published.candidates_real_leavers_known", FEW)(audit)
     found, _ = written(audit)
     title = found["safety"]["title"]
     assert title == "7 of 200 people have fewer than 5 candidates that are people, the fewest 3"
