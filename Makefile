@@ -159,7 +159,7 @@ constraints: $(READY) ## write the files of constraints anew, with the newest ve
 	build/constraints/bin/$(PIN) --all-build-deps --extra dev --extra service \
 		--output-file build/constraints/all.txt pyproject.toml
 	build/constraints/bin/$(PIN) --constraint build/constraints/all.txt --all-build-deps \
-		--extra parquet --extra service --extra dask \
+		--extra assess --extra parquet --extra service --extra dask \
 		--output-file build/constraints/run.txt pyproject.toml
 	echo uv | build/constraints/bin/$(PIN) --output-file build/constraints/uv.txt -
 	{ sed -n '/^#/p' constraints.txt; sed '/^$$/d' build/constraints/all.txt; } > build/all.txt
@@ -168,7 +168,7 @@ constraints: $(READY) ## write the files of constraints anew, with the newest ve
 	mv build/all.txt constraints.txt && mv build/run.txt constraints-run.txt
 	mv build/uv.txt constraints-uv.txt
 	$(RUN) -m uv pip compile --quiet --native-tls --resolution lowest-direct --generate-hashes \
-		--no-header --no-annotate --extra parquet --extra service \
+		--no-header --no-annotate --extra assess --extra parquet --extra service \
 		--output-file build/lowest.txt pyproject.toml
 	{ sed -n '/^#/p' constraints-lowest.txt; cat build/lowest.txt; } > build/lowest-constraints.txt
 	mv build/lowest-constraints.txt constraints-lowest.txt

@@ -2,27 +2,33 @@
 
 Nobody outside knows which vertices are inserted, so all figures of a release are of all of it, and
 only comparisons vertex by vertex are restricted to those that have an original. The figures are
-private like the audit: those of the true graph tell of it. Structure is counted by igraph.
+private like the audit: those of the true graph tell of it. Structure is counted by networkit,
+which comes with `ktsafe[assess]`; it is loaded when a graph is first counted.
 """
 
 from __future__ import annotations
 
-import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import igraph
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import gammaln
 
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.audit.distributions import assortativity, attribute_mix, degree_bands
 from ktsafe.audit.originals import Traced
+from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
+
+if TYPE_CHECKING:
+    import networkit
 
 PAIRS = 1_000
 TARGETS_PER_SOURCE = 10
 DAMPING = 0.85
+RANK_ROUNDS = 200
+"""Rounds of PageRank: what is left after them, .85^200, is below 1e-14."""
 
 
 def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, Any]:
@@ -57,7 +63,7 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
     O(m^1.5) for the triangles, O(m) per source, sweep and level for the rest.
     """
     original, released = traced.original, traced.released
-    both = as_igraph(original), as_igraph(released)
+    both = as_networkit(original), as_networkit(released)
     return {
         "original": structure(original, both[0]),
         "released": structure(released, both[1]),
@@ -65,24 +71,37 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
         "degree_bands": degree_bands(original, released),
         "attribute_mix": attribute_mix(original, released),
         "paths": _paths(traced, both, rng),
-        "pagerank": _pagerank_overlap(traced, both),
+        "pagerank": _pagerank_overlap(traced),
         "communities": _community_agreement(traced, both, rng),
         "conclusions": summary(conclusions(original, released)),
     }
 
 
-def as_igraph(graph: AttributedGraph) -> igraph.Graph:
-    """Return the graph as igraph has it, without attributes."""
-    return igraph.Graph(graph.n_vertices, graph.edges)
+def as_networkit(graph: AttributedGraph) -> networkit.Graph:
+    """Return the graph as networkit has it, without attributes.
+
+    Raises
+    ------
+    InvalidParams
+        If networkit is not installed.
+    """
+    try:
+        import networkit  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        msg = "Figures of structure need networkit, which is not installed."
+        raise InvalidParams(msg, hint='Install it: pip install "ktsafe[assess]".') from error
+    # Edges go in sorted, as graphs hold them: communities depend on their order.
+    ends = (graph.edges[:, 0].astype(np.int64), graph.edges[:, 1].astype(np.int64))
+    return networkit.GraphFromCoo(ends, n=graph.n_vertices)
 
 
-def structure(graph: AttributedGraph, counted: igraph.Graph | None = None) -> dict[str, Any]:
+def structure(graph: AttributedGraph, counted: networkit.Graph | None = None) -> dict[str, Any]:
     """Return the figures of one graph.
 
     Parameters
     ----------
     counted:
-        The same graph from `as_igraph`; None: it is made.
+        The same graph from `as_networkit`; None: it is made.
 
     Returns
     -------
@@ -95,15 +114,15 @@ def structure(graph: AttributedGraph, counted: igraph.Graph | None = None) -> di
         `assortativity`: per quasi-identifier, see `assortativity`.
     """
     n = graph.n_vertices
-    counted = as_igraph(graph) if counted is None else counted
+    counted = as_networkit(graph) if counted is None else counted
     quasi_identifiers = graph.schema.quasi_identifiers
-    largest = max(counted.connected_components().sizes()) if n else 0
+    clustering, transitivity, largest = (
+        _counted(counted) if graph.n_edges else (0.0, 0.0, min(n, 1))
+    )
     return {
         "mean_degree": _rounded(2 * graph.n_edges / n) if n else None,
-        "clustering": (
-            _rounded(counted.transitivity_avglocal_undirected(mode="zero")) if n else None
-        ),
-        "transitivity": _rounded(counted.transitivity_undirected(mode="zero")) if n else 0.0,
+        "clustering": _rounded(clustering) if n else None,
+        "transitivity": _rounded(transitivity),
         "largest_component": _rounded(largest / n) if n else None,
         "assortativity": {
             name: assortativity(graph, j) for j, name in enumerate(quasi_identifiers)
@@ -127,33 +146,42 @@ def degree_emd(original: AttributedGraph, released: AttributedGraph) -> float | 
     return _rounded(np.abs(shares[0] - shares[1]).sum())
 
 
-def pagerank(counted: igraph.Graph) -> NDArray[np.float64]:
+def pagerank(graph: AttributedGraph) -> NDArray[np.float64]:
     """Return the PageRank of every vertex at damping 0.85, shape (n,), summing to 1.
 
     A vertex without edges leads anywhere with equal chance.
     """
-    if counted.vcount() == 0:
-        return np.zeros(0)
-    return np.array(counted.pagerank(damping=DAMPING))
+    n, degrees = graph.n_vertices, graph.degrees
+    step = sparse.csr_matrix(
+        (np.repeat(1.0 / np.maximum(degrees, 1), degrees), graph.indices, graph.indptr), (n, n)
+    ).T
+    rank = np.full(n, 1.0 / max(n, 1))
+    for _ in range(RANK_ROUNDS):
+        anywhere = 1.0 - DAMPING + DAMPING * rank[degrees == 0].sum()
+        rank = DAMPING * (step @ rank) + anywhere / max(n, 1)
+    return rank
 
 
-def communities(counted: igraph.Graph, rng: np.random.Generator) -> NDArray[np.int64]:
+def communities(counted: networkit.Graph, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the community of every vertex by Leiden's method, shape (n,), 0..communities-1.
 
-    Two rounds of it, for modularity. Source: Traag, Waltman, van Eck, "From Louvain to Leiden"
-    (2019). On random graphs igraph's Louvain takes five times as long and finds less.
-
-    igraph draws the order of vertices from one generator for the whole process: it is seeded from
-    `rng` here, and is Python's own again afterwards.
+    Source: Traag, Waltman, van Eck, "From Louvain to Leiden" (2019). The communities follow from
+    the graph and `rng`: networkit is seeded for each call, and runs in one thread, since with more
+    a seed does not repeat.
     """
-    if counted.vcount() == 0:
+    import networkit  # noqa: PLC0415
+
+    if counted.numberOfNodes() == 0:
         return np.zeros(0, dtype=np.int64)
-    igraph.set_random_number_generator(random.Random(int(rng.integers(2**63))))  # noqa: S311
+    threads = networkit.getMaxNumberOfThreads()
+    networkit.setNumberOfThreads(1)
+    networkit.setSeed(int(rng.integers(2**63)), False)
     try:
-        found = counted.community_leiden("modularity", n_iterations=2).membership
+        # The partition can be asked for once: a second time it is empty.
+        found = networkit.community.ParallelLeiden(counted).run().getPartition().getVector()
     finally:
-        igraph.set_random_number_generator(random)
-    return np.array(found, dtype=np.int64)
+        networkit.setNumberOfThreads(threads)
+    return np.unique(found, return_inverse=True)[1].astype(np.int64)
 
 
 def modularity(graph: AttributedGraph, community: NDArray[np.int64]) -> float | None:
@@ -234,20 +262,32 @@ def _information_by_chance(first: NDArray[np.int64], second: NDArray[np.int64], 
 
 
 def hops_between(
-    counted: igraph.Graph, sources: NDArray[np.int64], targets: NDArray[np.int64]
+    counted: networkit.Graph, sources: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the hops from each source to its row of targets, -1 where there is no path."""
+    import networkit  # noqa: PLC0415
+
     found = np.full(targets.shape, -1, dtype=np.int64)
     for i, (source, own) in enumerate(zip(sources.tolist(), targets, strict=True)):
-        # igraph takes each target once.
-        some, place = np.unique(own, return_inverse=True)
-        hops = np.array(counted.distances(source, some.tolist())[0])
-        found[i] = np.where(np.isfinite(hops), hops, -1)[place]
+        search = networkit.distance.BFS(counted, source, storePaths=False).run()
+        hops = np.array(search.getDistances(asarray=True))[own]
+        # Without a path networkit says the greatest float, which counts as finite.
+        found[i] = np.where(hops < counted.numberOfNodes(), hops, -1)
     return found
 
 
+def _counted(counted: networkit.Graph) -> tuple[float, float, int]:
+    """Return mean clustering, transitivity and the vertices of the largest component."""
+    import networkit  # noqa: PLC0415
+
+    local = networkit.centrality.LocalClusteringCoefficient(counted).run().scores()
+    parts = networkit.components.ConnectedComponents(counted).run().getComponentSizes()
+    closed = networkit.globals.ClusteringCoefficient.exactGlobal(counted)
+    return float(np.mean(local)), 0.0 if np.isnan(closed) else closed, max(parts.values())
+
+
 def _paths(
-    traced: Traced, both: tuple[igraph.Graph, igraph.Graph], rng: np.random.Generator
+    traced: Traced, both: tuple[networkit.Graph, networkit.Graph], rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return how far sampled pairs of originals are in both graphs."""
     real = traced.real
@@ -274,7 +314,7 @@ def _paths(
     }
 
 
-def _pagerank_overlap(traced: Traced, both: tuple[igraph.Graph, igraph.Graph]) -> dict[str, Any]:
+def _pagerank_overlap(traced: Traced) -> dict[str, Any]:
     """Return how many of the most central originals stay so; equal ranks go by position."""
     original, real = traced.original, traced.real
     k = min(max(10, original.n_vertices // 100), len(real))
@@ -284,13 +324,13 @@ def _pagerank_overlap(traced: Traced, both: tuple[igraph.Graph, igraph.Graph]) -
         # All ranks are equal: nobody is told to be central.
         return {"k": k, "overlap": 0.0}
     # Rounded, so equal ranks that were summed in another order stay equal.
-    ranks = (pagerank(both[0])[traced.behind[real]], pagerank(both[1])[real])
+    ranks = (pagerank(original)[traced.behind[real]], pagerank(traced.released)[real])
     first, second = (np.argsort(-rank.round(12), kind="stable")[:k] for rank in ranks)
     return {"k": k, "overlap": _rounded(len(np.intersect1d(first, second)) / k)}
 
 
 def _community_agreement(
-    traced: Traced, both: tuple[igraph.Graph, igraph.Graph], rng: np.random.Generator
+    traced: Traced, both: tuple[networkit.Graph, networkit.Graph], rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return how far communities of both graphs agree on the originals."""
     original, released, real = traced.original, traced.released, traced.real

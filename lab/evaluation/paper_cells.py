@@ -7,6 +7,7 @@ import hashlib
 import time
 from typing import Any
 
+import networkit
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -14,7 +15,7 @@ from scipy.sparse import csgraph
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import anonymize_everybody, anonymize_in_order
 from ktsafe.audit import trace, usefulness
-from ktsafe.audit.utility import as_igraph, hops_between
+from ktsafe.audit.utility import as_networkit, hops_between
 from ktsafe.datasets import uniform
 from ktsafe.strategies import Request, strategy_named
 from ktsafe.verify import verify_graph
@@ -150,10 +151,10 @@ def utility(n: int, graph: AttributedGraph) -> dict[str, Any]:
     first = samples[0]
     sources = rng.integers(n, size=DRAWN // 10)
     targets = (sources[:, np.newaxis] + rng.integers(1, n, size=(len(sources), 10))) % n
-    counted = as_igraph(graph)
+    counted = as_networkit(graph)
     hops = hops_between(counted, sources, targets).reshape(-1)
     found = hops[hops >= 0].astype(np.float64)
-    closed = np.array(counted.transitivity_local_undirected(mode="zero"))
+    closed = np.array(networkit.centrality.LocalClusteringCoefficient(counted).run().scores())
     tops = np.append(DEGREE_EDGES, np.inf)
     return {
         "degree_mean": first.mean(),

@@ -8,12 +8,17 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ktsafe.audit.utility import as_networkit
+from ktsafe.errors import InvalidParams
 from ktsafe.stream.files.parquet import ParquetMissing, table_bytes
+from tests.graphs import attributed
+from tests.naive import Small
 
 ROOT = Path(__file__).parents[2]
 
@@ -158,6 +163,30 @@ def test_parquet_names_its_extra(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ParquetMissing, match=r"pip install 'ktsafe\[parquet\]'"):
         table_bytes(["id"], [["a"]])
+
+
+def test_nothing_that_is_installed_is_under_the_gpl() -> None:
+    """Of what a service installs only crc32c is copyleft, under the LGPL; classifiers say so."""
+    copyleft = set()
+    for pin in pinned("constraints-run.txt"):
+        name = pin.partition("==")[0]
+        try:
+            about = metadata(name)
+        except PackageNotFoundError:  # Of Windows, say.
+            continue
+        # The text of a licence may name others, of libraries that are linked.
+        told = [about.get("License-Expression", ""), *about.get_all("Classifier", [])]
+        if any(re.search(r"\bL?GPL|General Public", text) for text in told):
+            copyleft.add(name)
+    assert copyleft <= {"crc32c"}
+
+
+def test_figures_of_structure_name_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where networkit is missing, counting a graph says what to install."""
+    monkeypatch.setitem(sys.modules, "networkit", None)
+    with pytest.raises(InvalidParams) as told:
+        as_networkit(attributed(Small([(1,)], [False], [])))
+    assert 'pip install "ktsafe[assess]"' in str(told.value.hint)
 
 
 @pytest.mark.parametrize("line", ["run ktsafe.toml", "demo", "topics ktsafe.toml"])
