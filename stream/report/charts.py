@@ -248,7 +248,9 @@ def _labels(chart: ET.Element, labels: Sequence[str], x: Sequence[float]) -> Non
     room = LABELS_MAX if longest <= 4 else 6 if longest <= 7 else 4
     stride = -(-len(labels) // room) or 1
     for i in range(0, len(labels), stride):
-        chart.append(_text(x[i], HEIGHT - 8, labels[i], "middle"))
+        # Half of a label at the right edge would lie outside of the chart.
+        anchor = "middle" if x[i] < WIDTH - RIGHT - 8 else "end"
+        chart.append(_text(x[i], HEIGHT - 8, labels[i], anchor))
 
 
 def _svg(says: str, width: int, height: int, of: str) -> ET.Element:

@@ -98,3 +98,17 @@ def test_charts_are_named_for_who_cannot_see_them() -> None:
     found = Page(page(private(3)))
     assert found.tags.count("svg") == sum(name == "aria-label" for name, _ in found.attributes)
     assert found.tags.count("svg") == found.tags.count("title") - 1
+
+
+@pytest.mark.parametrize("kind", ["release", "history"])
+def test_every_line_and_area_of_a_chart_has_a_style(kind: str) -> None:
+    """A line without a colour is not seen, and one that is filled is a blob."""
+    text = pages()[kind]
+    style, body = text.split("</style>", 1)
+    drawn = set(re.findall(r'<(line|rect|circle|polyline)\b[^>]*\bclass="([a-z]+)"', body))
+    assert {"polyline", "line", "rect"} <= {tag for tag, _ in drawn}
+    for tag, name in drawn:
+        rules = re.findall(rf"(?:^|[\s,])(?:{tag})?\.{name}\b[^{{]*{{([^}}]*)}}", style)
+        named = "fill:" if tag in {"rect", "circle"} else "stroke:"
+        assert any(named in rule for rule in rules), (tag, name)
+    assert re.search(r"polyline \{[^}]*fill: none", style)
