@@ -1,7 +1,7 @@
 """Worth, freshness and safety of sequences that follow a feed, without the service around it.
 
-    python -m lab.benchmarks.bench_growing [--demo 2000] [--max-age 48] [--aim f1] [--seeds 3]
-        [--each]
+    python -m lab.benchmarks.bench_growing [--demo 2000] [--k 10] [--max-age 48] [--aim f1]
+        [--seeds 3] [--each]
         [--data FOLDER --name ldbc-snb-sf0.1 [--days 0] [--begin 0] [--end 0] [--without born]]
         [--data FOLDER --churn cora [--share 0.01] [--releases 50]]
         [--set ties.next_edges.YOUNG=0,memory.turns.EARLY=1]
@@ -80,6 +80,7 @@ def main() -> int:
     parser.add_argument("--churn", default="", help="data set of which ties change")
     parser.add_argument("--share", type=float, default=0.01, help="of ties changed per release")
     parser.add_argument("--releases", type=int, default=50, help="after the first one")
+    parser.add_argument("--k", type=int, default=PrivacyParams().k)
     parser.add_argument("--max-age", type=int, default=48)
     parser.add_argument("--aim", default="balanced", choices=get_args(Aim))
     parser.add_argument("--seeds", type=int, default=1)
@@ -99,7 +100,7 @@ def main() -> int:
         if a.demo or a.churn or not slots:
             slots = _slots(a, seed)
         with changed(numbers(a.set)):
-            refused += follow(slots, options, seed, each=a.each)
+            refused += follow(slots, options, seed, each=a.each, k=a.k)
     return refused
 
 
@@ -159,9 +160,16 @@ def _slots(a: argparse.Namespace, seed: int) -> list[Slot]:
     return list(slots_of(schema, events, a.days))[a.begin : a.end or None]
 
 
-def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool) -> int:
+def follow(
+    slots: list[Slot],
+    options: SequenceOptions,
+    seed: int,
+    *,
+    each: bool,
+    k: int = PrivacyParams().k,
+) -> int:
     """Publish all slots; print what they are worth; return how many the auditor refused."""
-    history, refused, seconds = published(slots, options, seed)
+    history, refused, seconds = published(slots, options, seed, k=k)
     for i, slot in enumerate(history.slots if each else ()):
         print(
             f"{seed:4} {i:8} {slot.f1:.3f}        {slot.f1_latest:.3f} {slot.cost:.3f}  "
@@ -172,7 +180,12 @@ def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool
 
 
 def published(
-    slots: list[Slot], options: SequenceOptions, seed: int, *, is_audited: bool = True
+    slots: list[Slot],
+    options: SequenceOptions,
+    seed: int,
+    *,
+    is_audited: bool = True,
+    k: int = PrivacyParams().k,
 ) -> tuple[History, int, float]:
     """Publish all slots; return what was shown, releases that the auditor refused, core seconds.
 
@@ -183,7 +196,7 @@ def published(
     history = History()
     schema, first = slots[0][0].schema, Changes.of_graph(*slots[0])
     refused, began = 0, time.process_time()
-    sequence = SequenceEngine.begin(schema, PrivacyParams(), options, first, rng)
+    sequence = SequenceEngine.begin(schema, PrivacyParams(k=k), options, first, rng)
     spent = time.process_time() - began
     for i, (graph, keys) in enumerate(slots):
         if i:

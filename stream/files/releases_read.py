@@ -98,6 +98,9 @@ class Manifest(msgspec.Struct, frozen=True):
     lag:
         Releases after which what a pair of classes shows is planned afresh at the latest; "none":
         there is no bound. None, as for most that follows: an older version wrote the manifest.
+    age:
+        How many releases ago the oldest of what pairs of classes show was planned; None also where
+        that is not known.
     unchanged:
         Whether vertices and edges are those of the release before in the sequence.
     classes:
@@ -132,6 +135,7 @@ class Manifest(msgspec.Struct, frozen=True):
     edges: int
     sha256: dict[str, str]
     lag: int | str | None = None
+    age: int | None = None
     unchanged: bool | None = None
     classes: list[tuple[str, ...]] | None = None
     dark: list[tuple[int, int]] | None = None

@@ -91,6 +91,9 @@ class ReleaseHeader:
     lag:
         Releases after which what a pair of classes shows is planned afresh at the latest, by
         construction; 0: each release is made of the truth alone. None: there is no such bound.
+    age:
+        How many releases ago the oldest of what pairs of classes show was planned; None: it is not
+        known.
     before:
         The sha256 of every file of the release before in the sequence; empty without one.
     planned:
@@ -116,6 +119,7 @@ class ReleaseHeader:
     params: PrivacyParams
     guarantee: Mapping[str, Any] = dataclasses.field(default_factory=lambda: ALONE)
     lag: int | None = 0
+    age: int | None = 0
     before: Mapping[str, str] = dataclasses.field(default_factory=dict)
     planned: Sequence[Planned] | None = None
     statistics: Sequence[NoisyTable] = ()
@@ -379,6 +383,7 @@ def _manifest(
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
         "lag": "none" if lag is None else lag,
+        "age": header.age,
         "unchanged": all(header.before.get(name) == hashes[name] for name in tables),
         **_pairs(graph, header.planned),
         **_generalized(graph, header.generalized),

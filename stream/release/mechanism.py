@@ -97,7 +97,7 @@ class Built:
         What of them the operator's metrics show.
     work:
         What was done in parts, if it was counted.
-    lag, planned, generalized:
+    lag, age, planned, generalized:
         See `ktsafe.stream.files.releases_write.ReleaseHeader`.
     changes:
         What began and ended in the true graph since the release before; None if nobody counted.
@@ -115,6 +115,7 @@ class Built:
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: WorkInParts | None = None
     lag: int | None = None
+    age: int | None = None
     planned: Sequence[Planned] | None = None
     changes: TrueChanges | None = None
     generalized: Named = dataclasses.field(default_factory=dict)

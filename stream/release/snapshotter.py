@@ -294,6 +294,7 @@ class Snapshotter:
             settings.params,
             releases_write.TOGETHER,
             lag=built.lag,
+            age=built.age,
             before=due.before.files if due.before else {},
             planned=built.planned,
             statistics=tables,

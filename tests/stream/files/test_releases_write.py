@@ -97,6 +97,7 @@ def test_the_manifest_says_what_is_public_only(tmp_path):
         "vertices",
         "edges",
         "lag",
+        "age",
         "unchanged",
         "classes",
         "dark",
@@ -148,11 +149,11 @@ def test_manifests_of_older_versions_are_read(tmp_path):
     releases_write.write_release(tmp_path / "r", small(), ["a", "b"], header())
     path = tmp_path / "r" / "manifest.json"
     manifest = json.loads(path.read_text())
-    for name in ("lag", "unchanged", "classes", "dark", "planned"):
+    for name in ("lag", "age", "unchanged", "classes", "dark", "planned"):
         del manifest[name]
     path.write_text(json.dumps(manifest))
     found = read_release(tmp_path / "r").manifest
-    assert (found.lag, found.unchanged, found.dark) == (None, None, None)
+    assert (found.lag, found.age, found.unchanged, found.dark) == (None,) * 4
 
 
 def test_texts_that_look_like_rows_of_numbers_are_kept(tmp_path):
