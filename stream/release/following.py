@@ -74,6 +74,15 @@ class Following:
         recent, _ = self._next
         return not recent.since or recent.release - recent.since >= releases
 
+    def oldest(self, released: Released, now: int, max_age: int) -> int | None:
+        """Return how many releases before `now` the oldest of what is shown was planned.
+
+        None where nobody knows, or where releases are not made pair by pair.
+        """
+        if not (released.planned or released.dark) or not self.knows(max_age):
+            return None
+        return max((now - pair.release for pair in released.planned), default=0)
+
     def end_build(self, *, staged: bool) -> None:
         """Keep what was counted last if the release is staged."""
         if staged and self._next is not None:

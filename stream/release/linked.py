@@ -210,7 +210,7 @@ class LinkedReleases:
             counts={name: figures[name] for name in COUNTS} | self._engine.tree_counts(),
             work=work,
             lag=self._lag(),
-            age=self._age(released),
+            age=self._following.oldest(released, self._engine.release, self._options.max_age),
             planned=self._planned(released),
             changes=counted,
             n_ties_of_turn=lambda: _n_ties_between(snapshot, released.dark),
@@ -264,17 +264,8 @@ class LinkedReleases:
         if self._kind is not SequenceEngine:
             return None
         assert self._engine is not None
-        max_age = self._options.max_age
-        is_known = self._following.knows(max_age) and self._engine.is_bounded()
-        return max_age if is_known else None
-
-    def _age(self, released: Released) -> int | None:
-        """Return how many releases ago the oldest of what is shown was planned; None: not known."""
-        if self._kind is not SequenceEngine or not self._following.knows(self._options.max_age):
-            return None
-        assert self._engine is not None
-        now = self._engine.release
-        return max((now - pair.release for pair in released.planned), default=0)
+        is_known = self._following.knows(self._options.max_age) and self._engine.is_bounded()
+        return self._options.max_age if is_known else None
 
     def _planned(self, released: Released) -> list[Planned] | None:
         """Return how many releases ago what pairs of classes show, or showed last, was planned."""
