@@ -7,8 +7,7 @@
 | an adjacency list | networkx says so, or each line begins with another id and holds ids alone |
 | an adjacency matrix | as many lines as columns, all numbers, equal when mirrored |
 | METIS | the first line tells how many lines and ids follow |
-| numbers of lines before the ids | the first column rises, and the third may hold ids |
-| times or relations beside ids | a column shares no id with the other one, and the third does |
+| ids in other columns than the first two | two others may hold them (`other_ends`) |
 | names with blanks | blanks separate, and words stand behind the second |
 """
 
@@ -17,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -25,19 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.spelling import is_fraction, is_measure, is_number, is_time
+from ktsafe.inputs.spelling import is_number
 from ktsafe.inputs.tables.delimited import BLANKS, UNQUOTED
+from ktsafe.inputs.tables.which_ends import Column, other_ends
 
 EARLY_MAX: Final = 4
 """Lines that are kept as they came."""
-TEXTS_MAX: Final = 1 << 16
-"""Different texts of a column without ids that are kept."""
 _OTHERS: Final = {"{": "JSON", "[": "JSON", "<": "XML", "*": "Pajek"}
 _KONECT: Final = re.compile(r"%\s*(sym|asym|bip)\b\s*(\w*)", re.IGNORECASE)
 _OF_NETWORKX: Final = re.compile(r"#\s*GMT\s")
 _SAYS_DIRECTED: Final = re.compile(r"[#%]+\s*(directed\b|asym\b)", re.IGNORECASE)
 """Comments of SNAP and of KONECT."""
 _TWO_NUMBERS: Final = re.compile(r"[+-]?\d+[ \t]+[+-]?\d.*")
+_TWO_QUOTED: Final = re.compile(r'"\s+"')
 _WAY_ON: Final = "If it is an edge list, say which columns are ids: --columns source=1,target=2."
 
 
@@ -53,10 +52,8 @@ class Lines:
         For each id its number, in the order in which they came.
     codes:
         The numbers of both ends of each line.
-    measures:
-        The columns that hold numbers and times alone.
-    third, fourth:
-        What stands in these columns, up to a bound.
+    columns:
+        What stands in each column, if there are more than two.
     early:
         The first lines.
     names:
@@ -69,11 +66,13 @@ class Lines:
     ends: tuple[int, int]
     position: dict[str, int] = dataclasses.field(default_factory=dict)
     codes: array[int] = dataclasses.field(default_factory=lambda: array("q"))
-    measures: set[int] = dataclasses.field(default_factory=set)
-    third: set[str] = dataclasses.field(default_factory=set)
-    fourth: set[str] = dataclasses.field(default_factory=set)
+    columns: list[Column] = dataclasses.field(default_factory=list)
     early: list[list[str]] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.width > 2 and not self.columns:
+            self.columns = [Column() for _ in range(self.width)]
 
     def __len__(self) -> int:
         return len(self.codes) // 2
@@ -87,11 +86,8 @@ class Lines:
         """Take in what stands beside the ids of a line."""
         if len(self.early) < EARLY_MAX:
             self.early.append(row)
-        if lost := [j for j in self.measures if row[j].strip() and not is_measure(row[j].strip())]:
-            self.measures.difference_update(lost)
-        for texts, cell in zip((self.third, self.fourth), row[2:4], strict=False):
-            if len(texts) < TEXTS_MAX and (text := cell.strip()):
-                texts.add(text)
+        for column, cell in zip(self.columns, row, strict=False):
+            column.take(cell)
 
     def with_first(self, row: list[str], ends: tuple[str, str]) -> Lines:
         """Return all lines and one before them."""
@@ -156,40 +152,24 @@ def refuse_lines(lines: Lines) -> None:
         _refuse(lines.path, "a METIS file", _WAY_ON)
     names = list(lines.position)
     one, other = ({names[v] for v in np.unique(side).tolist()} for side in lines.edges.T)
-    if len(one) == len(lines) and other <= one and len(lines.third) > 1 and lines.third <= one:
+    third = lines.columns[2].texts if lines.columns else set()
+    if len(one) == len(lines) and other <= one and len(third) > 1 and third <= one:
         _refuse(lines.path, "an adjacency list", _WAY_ON)
-    _refuse_other_columns(lines, names, one, other)
-
-
-def _refuse_other_columns(
-    lines: Lines, names: Sequence[str], one: set[str], other: set[str]
-) -> None:
-    """Refuse lines of which other columns than the first two may be the ids."""
     words, other_words = (any(not is_number(name) for name in side) for side in (one, other))
     is_wide = lines.width > 2
     if words != other_words and (is_wide or not any(map(is_number, one if words else other))):
         told = ("words", "numbers") if words else ("numbers", "words")
-        msg = f"{lines.path}: column 1 holds {told[0]}, and column 2 {told[1]}."
-        raise InvalidGraph(msg, hint=f"Say which columns hold ids. {_WAY_ON}")
+        msg = f"{lines.path}: column 1 holds {told[0]}, and column 2 {told[1]}: which hold the ids?"
+        raise InvalidGraph(msg, hint=_WAY_ON)
     if not is_wide:
         return
-    rises = _rises(lines, names)
-    are_later = bool(lines.fourth & lines.third) and not words
-    is_apart = not one & other or bool(other & lines.third)
-    if (are_later and (rises or not lines.measures & {2, 3})) or (
-        rises and is_apart and _may_be_ids(lines.third)
-    ):
-        msg = f"{lines.path}: column 1 may number or date the lines, and others may hold the ids."
-        raise InvalidGraph(msg, hint="Say which do: --columns source=2,target=3, or 1 and 2.")
-    is_alone = not one & other
-    is_between = is_alone and lines.width == 3 and other_words and bool(one & lines.third)
-    is_before = is_alone and (words or _ascends(lines, names)) and bool(other & lines.third)
-    if is_between or is_before:
-        first, no = (1, 2) if is_between else (2, 1)
-        msg = f"{lines.path}: column {no} shares no id with the other one, and column 3 does."
-        raise InvalidGraph(msg, hint=f"Say which do: --columns source={first},target=3.")
-    has_more_words = len(lines.measures) < lines.width - 2
-    if lines.separator == BLANKS and (words or other_words) and has_more_words:
+    steps = [_steps(names, side) for side in lines.edges.T]
+    if found := other_ends(lines.columns, (one, other), len(lines), steps):
+        i, j = found
+        msg = f"{lines.path}: columns 1 and 2, or {i} and {j}: it is not sure which hold the ids."
+        hint = f"Say which: --columns source=1,target=2, or source={i},target={j}."
+        raise InvalidGraph(msg, hint=hint)
+    if lines.separator == BLANKS and words and not all(c.are_measures for c in lines.columns[2:]):
         msg = f"{lines.path}: words stand behind the second, so ids may hold blanks."
         raise InvalidGraph(msg, hint=f"Put ids into quotation marks. {_WAY_ON}")
 
@@ -204,7 +184,7 @@ def fault_of_id(name: str) -> str:
     """
     if "{" in name or "}" in name:
         return "JSON, or data that not all lines have"
-    if name.count('"') % 2:
+    if name.count('"') % 2 or _TWO_QUOTED.search(name):
         return UNQUOTED
     if _TWO_NUMBERS.fullmatch(name):
         return "an id of two numbers: columns are separated in two ways"
@@ -217,7 +197,7 @@ def _is_matrix(lines: Lines) -> bool:
     if n < 3 or len(lines) != n or not all(is_number(name) for name in lines.position):
         return False
     if n > EARLY_MAX:
-        return len(lines.measures) == n - 2
+        return all(column.are_measures for column in lines.columns)
     return all(lines.early[i][j] == lines.early[j][i] for i in range(n) for j in range(i))
 
 
@@ -230,31 +210,12 @@ def _is_metis(lines: Lines) -> bool:
     return all(name.isdecimal() and 0 < int(name) <= n for name in lines.position)
 
 
-def _rises(lines: Lines, names: Sequence[str]) -> bool:
-    """Whether the first column holds whole numbers that rise from line to line, as counts do."""
-    if len(lines) < 2 or not all(names[v].isdecimal() for v in lines.edges[:, 0].tolist()):
-        return False
-    return bool(np.all(np.diff(_values(lines, names)) > 0))
-
-
-def _may_be_ids(texts: Collection[str]) -> bool:
-    """Whether there are several texts, and they are neither measures nor signs."""
-    if len(texts) < 2 or any(text.startswith("-") for text in texts):
-        return False
-    return not all(is_fraction(text) or is_time(text) for text in texts)
-
-
-def _values(lines: Lines, names: Sequence[str]) -> NDArray[np.float64]:
-    """Return the numbers in the first column."""
-    return np.array([float(names[v]) for v in lines.edges[:, 0].tolist()])
-
-
-def _ascends(lines: Lines, names: Sequence[str]) -> bool:
-    """Whether the first column holds whole numbers that never fall, and are not all the same."""
-    if not all(name.isdecimal() for name in names):
-        return False
-    values = _values(lines, names)
-    return bool(np.all(np.diff(values) >= 0) and values[0] < values[-1])
+def _steps(names: list[str], side: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how the numbers in a column rise from line to line; negative if it has others."""
+    column = [names[v] for v in side.tolist()]
+    if not all(map(str.isdecimal, column)):
+        return np.array([-1.0])
+    return np.diff([float(name) for name in column])
 
 
 def _refuse(path: Path, what: str, hint: str) -> NoReturn:

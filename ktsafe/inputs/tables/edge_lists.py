@@ -126,7 +126,7 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
     lines = as_ties(found, chosen, known, is_sure=bool(weights))
     if lines is None:
         return _of_table(Ties(table_at(path), are_numbers=True), people, bad, is_chosen=True)
-    if weights == "dynamic" and "-1" in lines.third:
+    if weights == "dynamic" and lines.width > 2 and "-1" in lines.columns[2].texts:
         msg = f"{path} removes ties (-1), which a list of ties does not."
         raise InvalidGraph(msg, hint="Write the ties that are there in the end.")
     names = (

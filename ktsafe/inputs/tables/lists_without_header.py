@@ -17,10 +17,11 @@ from ktsafe.errors import BadLines, InvalidGraph
 from ktsafe.inputs.spelling import id_text, is_measure
 from ktsafe.inputs.tables.delimited import BLANKS, COMMENTS, MARKS, UNQUOTED, DelimitedFile, n_cells
 from ktsafe.inputs.tables.edge_list_doubts import EARLY_MAX, Lines, fault_of_id, refuse_lines
-from ktsafe.inputs.tables.names import ENDS, Chosen, check_names, end_columns, is_word_of_names
+from ktsafe.inputs.tables.names import ENDS, Chosen, end_columns, is_word_of_names
 from ktsafe.inputs.tables.people_and_ties import NO_END
 from ktsafe.inputs.tables.spelled_columns import Spelled, tell_spelt_twice
 from ktsafe.inputs.tables.table_files import names_in_comment
+from ktsafe.inputs.tables.which_ends import WORD, form
 
 NUMBERS_MIN: Final = 5
 """Below so many lines of numbers the letters above them may be ids as well."""
@@ -78,7 +79,7 @@ def cut(file: DelimitedFile, chosen: Chosen) -> CutLines:
     even = [found for found in tried if not found.bad]
     if not even:
         return min(tried, key=lambda found: sum(map(len, found.bad.values())))
-    return even[0] if len(even) == 1 else _the_right_one(even)
+    return _the_right_one(even, marks)
 
 
 def as_ties(
@@ -155,7 +156,6 @@ def _cut_by(file: DelimitedFile, separator: str, chosen: Chosen) -> CutLines:
     i, j = ends or (0, 1)
     lines = Lines(file.path, separator, width, (i, j))
     lines.names = names if ends and not chosen else []
-    lines.measures.update(set(range(width)) - {i, j})
     spelled = Spelled(id_text), Spelled(id_text)
     position, codes = lines.position, lines.codes
     first_ends = _ids(number, first, (i, j), (id_text, id_text), bad) or ("", "")
@@ -196,8 +196,10 @@ def _ids(
     return one, other
 
 
-def _the_right_one(even: list[CutLines]) -> CutLines:
+def _the_right_one(even: list[CutLines], tried: list[str]) -> CutLines:
     """Return the one of several ways to cut that gives ids like those of people, or the same."""
+    if len(even) == 1 and not (even[0].lines.separator == BLANKS and _holds(even[0], tried)):
+        return even[0]
     marks = {found.lines.separator for found in even} | {",", ";", "|"}
     valid, faults = [], []
     for found in even:
@@ -212,16 +214,25 @@ def _the_right_one(even: list[CutLines]) -> CutLines:
                 valid.append(found)
     if not valid and faults:
         raise faults[0]
-    if len(valid) == 1 or (valid and all(_same_ends(valid[0], found) for found in valid)):
+    if len(valid) == 1 and not _holds(valid[0], [found.lines.separator for found in even]):
+        return valid[0]
+    if len(valid) > 1 and all(_same_ends(valid[0], found) for found in valid):
         return valid[0]
     by_mark = {found.lines.separator: found for found in valid}
     if by_mark.keys() == {"\t", BLANKS} and all(
         any(" " in name for name in side) for side in _sides(by_mark["\t"])
     ):
         return by_mark["\t"]  # Names of people, as "Ann Lee".
-    told = " or ".join(MARKS[found.lines.separator] for found in valid or even)
+    told = " or ".join(MARKS[mark] for mark in tried)
     msg = f"{even[0].file.path}: its columns may be separated by {told}."
     raise InvalidGraph(msg, hint="Separate all columns alike; put ids with blanks into quotes.")
+
+
+def _holds(found: CutLines, tried: list[str]) -> bool:
+    """Whether a cell holds what separates in another way, and is no number."""
+    marks = {*tried} - {found.lines.separator, BLANKS}
+    cells = (cell for row in (found.first, *found.lines.early) for cell in row)
+    return any(mark in cell and shape(cell) != mark for mark in marks for cell in cells)
 
 
 def _refuse_ids(found: CutLines) -> None:
@@ -263,15 +274,19 @@ def _is_header(found: CutLines, known: AbstractSet[str] | None, *, is_meant: boo
     if known is not None and all(name in known for name in ends):
         return False
     recurs = any(name in position for name in ends)
+    beside = [j for j in range(len(first)) if j not in lines.ends]
+    measures = [j for j in beside if lines.columns[j].are_measures]
     is_named = any(
         column.are_numbers and not is_measure(name)
         for column, name in zip(found.spelled, ends, strict=True)
-    ) or any(first[j].strip() and not is_measure(first[j].strip()) for j in lines.measures)
+    ) or any(form(first[j].strip()) == WORD for j in measures)
     if any(is_measure(cell.strip()) for cell in first):
         # Tables whose columns have no names have a header of numbers.
         is_odd = all(map(is_measure, ends)) and not any(map(is_measure, position))
         is_range = not recurs and first[:2] == ["0", "1"]
-        names_third = first[2:] and first[2] not in lines.third and is_word_of_names(first[2])
+        names_third = (
+            first[2:] and first[2] not in lines.columns[2].texts and is_word_of_names(first[2])
+        )
         if n and (is_named or is_odd or is_range or names_third):
             raise doubt
         return False
@@ -293,7 +308,6 @@ def _is_header(found: CutLines, known: AbstractSet[str] | None, *, is_meant: boo
 
 def _no_ends(found: CutLines) -> InvalidGraph:
     path, header = found.file.path, found.first
-    check_names(path, header)
     i, j = found.lines.ends
     msg = f"{path}, line {found.number}: a header that does not name the ends of ties."
     hint = (
