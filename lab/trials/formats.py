@@ -1,21 +1,42 @@
 """How random networks that libraries write are read: equal, refused for a reason, or misread.
 
-    python -m lab.trials.formats [--seeds 1000] [--first 0]
+    python -m lab.trials.formats [--seeds 1000] [--first 0] [--lists 20000]
 
-Prints a line per library and format, and each network that is misread. Ends with 1 if one is. Each
-file is damaged, too, and read again: an error that is no refusal ends the program.
+Prints a line per library and format, each network that is misread, and totals. Ends with 1 if one
+is misread. Each file is damaged, too, and read again: an error that is no refusal ends the program.
+
+Two shares are told of those that are read: of all that were written, and of those whose ids and
+values have one text each, which is what every reader asks for.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tests.ktsafe.inputs.formats.written_networks import WRITERS, read_damaged, written
-from tests.ktsafe.inputs.tables import written_tables
+from tests.ktsafe.inputs.tables import written_lists, written_tables
+
+Outcome = tuple[str, str]
+SPELLING: Final = {
+    "spelt twice": r"spelt (in two ways|otherwise)|for the second time|same person|spelt twice",
+    "missing id": r"missing|no id|names a vertex",
+    "infinity": r"Infinity|\b2\*\*53",
+}
+"""Reasons that are those of ids and values: the network is none that any reader takes."""
+OF_FORMATS: Final = {
+    "quotation marks of Pajek": r"quotation mark",
+    "values behind a name of Pajek": r"values behind",
+    "skew-symmetric": r"skew",
+    "one column": r"one column",
+}
+"""Reasons that are those of a format."""
 
 
 def main() -> None:
@@ -23,40 +44,74 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--lists", type=int, default=20_000)
     options = parser.parse_args()
-    n_misread = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for writer in WRITERS:
-            outcomes: Counter[str] = Counter()
-            for seed in range(options.first, options.first + options.seeds):
-                outcome, told, path = written(writer, seed, Path(folder))
-                path.unlink(missing_ok=True)
-                outcomes[outcome] += 1
-                if outcome == "misread":
-                    print(f"{writer}, seed {seed}: {told}")
-                read_damaged(writer, seed, Path(folder))
-                path.unlink(missing_ok=True)
-            print(f"{writer}: {', '.join(f'{n} {what}' for what, n in sorted(outcomes.items()))}")
-            n_misread += outcomes["misread"]
-        n_misread += _tables(range(options.first, options.first + options.seeds), Path(folder))
-    sys.exit(n_misread > 0)
-
-
-def _tables(seeds: range, folder: Path) -> int:
-    """Do the same with tables of people and of ties; return how many are misread."""
-    n_misread = 0
-    for writer in written_tables.WRITERS:
-        outcomes: Counter[str] = Counter()
-        for seed in seeds:
-            what, told = written_tables.outcome(writer, seed, folder)
-            outcomes[what] += 1
+    seeds = range(options.first, options.first + options.seeds)
+    lists = range(options.first, options.first + options.lists)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        formats = _told(
+            (f"{writer}, {seed}", _of_format(writer, seed, folder))
+            for writer in WRITERS
+            for seed in seeds
+        )
+        tables = _told(
+            (f"{writer}, {seed}", _of_tables(writer, seed, folder))
+            for writer in written_tables.WRITERS
+            for seed in seeds
+        )
+        found = Counter[str]()
+        for seed in lists:
+            what, why = written_lists.outcome(seed, folder)
+            found[what] += 1
             if what == "misread":
-                print(f"{writer}, seed {seed}: {told}")
-            for path in folder.iterdir():
-                path.unlink()
-        print(f"{writer}: {', '.join(f'{n} {what}' for what, n in sorted(outcomes.items()))}")
-        n_misread += outcomes["misread"]
-    return n_misread
+                print(f"list {seed}: {why}")
+    print(f"lists without a header: {_text(found)}")
+    sys.exit(any(counts["misread"] for counts in (formats, tables, found)))
+
+
+def _told(outcomes: Iterator[tuple[str, Outcome]]) -> Counter[str]:
+    """Print a line for each writer, and totals; return these."""
+    by_writer: dict[str, Counter[str]] = {}
+    for name, (what, why) in outcomes:
+        writer = name.rpartition(",")[0]
+        reason = _reason(why) if what == "refused" else what
+        if reason == "misread":
+            print(f"{name}: {why}")
+        by_writer.setdefault(writer, Counter())[reason] += 1
+    total = sum(by_writer.values(), Counter[str]())
+    for writer, counts in (*by_writer.items(), ("all", total)):
+        n = counts.total() - counts["not written"]
+        n_spelt = n - sum(counts[reason] for reason in SPELLING)
+        shares = f"{counts['read'] / n:.1%} of all, {counts['read'] / n_spelt:.1%} of those spelt"
+        print(f"{writer}: {_text(counts)}; read {shares}", flush=True)
+    return total
+
+
+def _reason(why: str) -> str:
+    for reason, pattern in {**SPELLING, **OF_FORMATS}.items():
+        if re.search(pattern, why):
+            return reason
+    return "misread"
+
+
+def _of_format(writer: str, seed: int, folder: Path) -> Outcome:
+    what, why, path = written(writer, seed, folder)
+    path.unlink(missing_ok=True)
+    read_damaged(writer, seed, folder)
+    path.unlink(missing_ok=True)
+    return what, why
+
+
+def _of_tables(writer: str, seed: int, folder: Path) -> Outcome:
+    found = written_tables.outcome(writer, seed, folder)
+    for path in folder.iterdir():
+        path.unlink()
+    return found
+
+
+def _text(counts: Counter[str]) -> str:
+    return ", ".join(f"{n:,} {what}" for what, n in sorted(counts.items()))
 
 
 if __name__ == "__main__":

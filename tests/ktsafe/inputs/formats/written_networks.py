@@ -10,6 +10,7 @@ import dataclasses
 import json
 import math
 import random
+import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +19,10 @@ from typing import Any, Final
 import igraph
 import networkx as nx
 import numpy as np
+import rustworkx
 from networkx.readwrite import json_graph
 from scipy import io, sparse
+from sknetwork.data import Dataset, save
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs import Network, read_network
@@ -378,6 +381,84 @@ def numpy_npz(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
     return Said([str(v) for v in range(n)], {}, network.rows, not is_mirrored)
 
 
+def _as_rustworkx(network: Drawn, nodes: list[dict[str, Any]]) -> Any:
+    graph = rustworkx.PyDiGraph() if network.is_directed else rustworkx.PyGraph()
+    graph.add_nodes_from(nodes)
+    more = {"since": 2} if network.is_weighted else {}
+    graph.add_edges_from([(u, v, more) for u, v in network.rows])
+    return graph
+
+
+def _nodes(network: Drawn) -> list[dict[str, Any]]:
+    """Return what each person has, with the id as the attribute `called`."""
+    columns = {**network.columns, "called": network.ids}
+    return [
+        {name: each[v] for name, each in columns.items() if each[v] is not None}
+        for v in range(len(network.ids))
+    ]
+
+
+def rustworkx_graphml(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
+    """Ids are n0, n1, and so on; keys of people and of ties share names; fractions have 32 bits."""
+    rustworkx.write_graphml(_as_rustworkx(network, _nodes(network)), str(path))
+    ids = [f"n{v}" for v in range(len(network.ids))]
+    columns = {name: [*map(_of_32_bits, each)] for name, each in network.columns.items()}
+    return _of_rustworkx(network, ids, {**columns, "called": network.ids})
+
+
+def _of_32_bits(value: Any) -> Any:
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    rounded = float(str(np.float32(value)))
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def rustworkx_node_link(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
+    """Ids are positions; all values are texts."""
+    nodes = [{name: str(value) for name, value in node.items()} for node in _nodes(network)]
+    graph = _as_rustworkx(network, nodes)
+    rustworkx.node_link_json(
+        graph,
+        path=str(path),
+        node_attrs=lambda node: node,
+        edge_attrs=lambda edge: {name: str(value) for name, value in edge.items()},
+    )
+    columns = {
+        name: [None if x is None else str(x) for x in each]
+        for name, each in {**network.columns, "called": network.ids}.items()
+    }
+    return _of_rustworkx(network, [str(v) for v in range(len(nodes))], columns, ignored="data")
+
+
+def rustworkx_mtx(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
+    """Each tie of an undirected network is two cells, a loop twice the same."""
+    rustworkx.write_matrix_market(_as_rustworkx(network, _nodes(network)), str(path))
+    if not network.ids:
+        return _matrix_said(0, [], 1, is_once=False)
+    rows = [*network.rows]
+    if not network.is_directed:
+        rows += [(v, u) for u, v in rows]
+    return _matrix_said(len(network.ids), rows, 1, is_once=False)
+
+
+def _of_rustworkx(
+    network: Drawn, ids: list[str], columns: Mapping[str, Sequence[Any]], ignored: str = "since"
+) -> Outcome:
+    told = frozenset({ignored} if network.is_weighted and network.rows else ())
+    return _judged(Said(ids, columns, network.rows, network.is_directed, told))
+
+
+def sknetwork_npz(network: Drawn, path: Path, rng: random.Random) -> Outcome:
+    """A folder of arrays, of which the adjacency is a file of scipy; names are beside it."""
+    made, rows = _cells(network, rng)
+    folder = path.with_suffix("")
+    bundle = Dataset(adjacency=sparse.csr_matrix(made), names=np.array(network.ids))
+    save(folder.resolve(), bundle)
+    (folder / "adjacency.npz").rename(path)
+    shutil.rmtree(folder)
+    return _matrix_said(len(network.ids), rows, 0, is_once=True)
+
+
 WRITERS: Final[dict[str, tuple[str, Writer]]] = {
     "networkx GraphML": (".graphml", networkx_graphml),
     "networkx GEXF": (".gexf", networkx_gexf),
@@ -387,6 +468,10 @@ WRITERS: Final[dict[str, tuple[str, Writer]]] = {
     "igraph GraphML": (".graphml", igraph_graphml),
     "igraph GML": (".gml", igraph_gml),
     "igraph Pajek": (".net", igraph_pajek),
+    "rustworkx GraphML": (".graphml", rustworkx_graphml),
+    "rustworkx JSON": (".json", rustworkx_node_link),
+    "rustworkx Matrix Market": (".mtx", rustworkx_mtx),
+    "scikit-network NPZ": (".npz", sknetwork_npz),
     "scipy Matrix Market": (".mtx", scipy_mtx),
     "scipy NPZ": (".npz", scipy_npz),
     "numpy NPZ": (".npz", numpy_npz),
