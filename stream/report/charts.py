@@ -73,6 +73,7 @@ def lines(
     level: float | None = None,
     percent: bool = False,
     places: Sequence[float] | None = None,
+    bands: Sequence[Sequence[tuple[float, float]]] = (),
 ) -> ET.Element:
     """Return lines over moments, at most three; None leaves a gap.
 
@@ -88,6 +89,8 @@ def lines(
         Whether the values are shares.
     places:
         Where the moments lie, from 0 to 1; by default they are equally spaced.
+    bands:
+        For each line the least and the greatest value at each moment, drawn below it.
     """
     known = [v for _, values in series for v in (*values, level) if v is not None]
     chart, y = _frame(says, min(0.0, *known, 0.0), max(known, default=1.0) or 1.0, percent=percent)
@@ -96,6 +99,11 @@ def lines(
     x = [LEFT + 4 + wide * place for place in at]
     if level is not None:
         chart.append(_line(LEFT, y(level), WIDTH - RIGHT, y(level), "level"))
+    for (of, _), bounds in zip(series, bands, strict=False):
+        there = [f"{x[i]:.1f},{y(low):.1f}" for i, (low, _) in enumerate(bounds)]
+        back = [f"{x[i]:.1f},{y(high):.1f}" for i, (_, high) in enumerate(bounds)]
+        points = " ".join([*there, *reversed(back)])
+        chart.append(node("polygon", points=points, class_=f"band {of}"))
     for of, values in series:
         run: list[str] = []
         for i, value in enumerate([*values, None]):
@@ -113,7 +121,7 @@ def lines(
 
 
 def risk_curve(found: Mapping[str, Any]) -> ET.Element:
-    """Return people found by the share of ties known, a line for each share of seeds.
+    """Return people found by the share of ties known, a line and a band for each share of seeds.
 
     Parameters
     ----------
@@ -124,10 +132,15 @@ def risk_curve(found: Mapping[str, Any]) -> ET.Element:
         (style, [each["value"] for each in found["points"] if each["seeds"] == seeds])
         for style, seeds in zip(SERIES, found["seeds"], strict=False)
     ]
+    bands = [
+        [each["interval"] for each in found["points"] if each["seeds"] == seeds]
+        for seeds in found["seeds"]
+    ]
     labels = [f"{ties:.0%}" for ties in found["ties"]]
     says = "Share of people found by the share of the true ties that the attacker knows; dashed: "
-    says += f"the baseline, {found['control']:.3f}"
-    return lines(values, labels, says, level=found["control"], percent=True, places=found["ties"])
+    says += f"the baseline, {found['control']:.3f}; bands hold all draws"
+    level, places = found["control"], found["ties"]
+    return lines(values, labels, says, level=level, percent=True, places=places, bands=bands)
 
 
 def band(row: Mapping[str, Any]) -> str:

@@ -186,16 +186,25 @@ def risk_curve(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def describe_risk(curve: Mapping[str, Any] | None) -> str:
-    """Return a risk curve in a few lines."""
+    """Return a risk curve in a few lines; where draws differ, the least and the greatest."""
     if curve is None:
         return "risk      not measured: nobody is shown"
-    heads = "".join(f"{ties:>7.0%}" for ties in curve["ties"])
+    heads = "".join(f"{ties:>10.0%}" for ties in curve["ties"])
     lines = [f"risk      people found by an attacker that knows of the true ties {heads}"]
     for seeds in curve["seeds"]:
-        shares = [each["value"] for each in curve["points"] if each["seeds"] == seeds]
+        told = [_share_or_band(each) for each in curve["points"] if each["seeds"] == seeds]
         whom = f"and {seeds:.0%} of the people" if seeds else "and nobody"
-        lines.append(f"          {whom:<55}{''.join(f'{share:>7.2f}' for share in shares)}")
+        lines.append(f"          {whom:<55}{''.join(f'{text:>10}' for text in told)}")
     return "\n".join([*lines, f"          a guess among those of one kind: {curve['control']:.3f}"])
+
+
+BAND: Final = 0.15
+"""Width of an interval from which on it is told in place of the mean: draws differ."""
+
+
+def _share_or_band(point: Mapping[str, Any]) -> str:
+    low, high = point["interval"]
+    return f"{low:.2f}-{high:.2f}" if high - low > BAND else f"{point['value']:.2f}"
 
 
 def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -23,7 +23,8 @@ class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     purpose:
         What the release is for.
     recipients, environment, practices:
-        Its recipients; where they keep and use it; how they secure it and are bound.
+        By recipient the means that it has to identify people, or only who they are; where they
+        keep and use it; how they secure it and are bound.
     motives:
         Why anybody would look for a person in it, and with which means.
     transparency, stakeholders, impact_assessment:
@@ -52,7 +53,7 @@ class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """
 
     purpose: Text | None = None
-    recipients: Text | None = None
+    recipients: Text | dict[Text, Text] | None = None
     environment: Text | None = None
     practices: Text | None = None
     motives: Text | None = None

@@ -1,8 +1,11 @@
 """The dossier of a release: clause by clause a figure, what the owner states, or that it must.
 
 Numbers of clauses are meant to be those of ISO/IEC 27559:2022 (9.2 to 9.4 taken as one each), and
-of techniques in ISO/IEC 20889:2018. They were not compared with a copy, and the page says so. What
-each asks is in words of our own, and short.
+of techniques in ISO/IEC 20889:2018. They were not compared with a copy, and the page says so.
+6.3.2, 6.3.3 and 7.3.4 have their names in the list of contents, others are in words of our own.
+
+Whether data identify somebody is judged for each recipient, by the means that it may reasonably
+use (Court of Justice of the European Union, C-413/23 P): so each has a row.
 """
 
 from __future__ import annotations
@@ -22,9 +25,14 @@ CLAUSES: Final = (
     ("27559 6.2.1", "Threats: who has the data, where", ("recipients", "environment"), ""),
     ("27559 6.2.2", "Security and privacy practices", ("practices",), ""),
     ("27559 6.2.3", "Motives and capacity to re-identify", ("motives",), "capacity"),
-    ("27559 6.3.1", "Purpose, and what people are told", ("purpose", "transparency"), ""),
-    ("27559 6.3.2", "Stakeholders that were asked", ("stakeholders",), ""),
-    ("27559 6.3.3", "Privacy impact assessment", ("impact_assessment",), "verdict"),
+    ("27559 6.3.1", "What the release is for", ("purpose",), ""),
+    (
+        "27559 6.3.2",
+        "Transparency of actions and stakeholder engagement",
+        ("transparency", "stakeholders"),
+        "",
+    ),
+    ("27559 6.3.3", "Privacy-related harms", ("impact_assessment",), "verdict"),
     ("27559 7.2.1", "The data", (), "data"),
     ("27559 7.2.2", "Whose data they are", ("principals",), "people"),
     ("27559 7.2.3", "Type of the data", (), "type"),
@@ -33,6 +41,7 @@ CLAUSES: Final = (
     ("27559 7.3.1", "Attacks that are modelled", (), "attacks"),
     ("27559 7.3.2", "Greatest and average risk", (), "risk"),
     ("27559 7.3.3", "Population or sample", ("population",), "sampling"),
+    ("27559 7.3.4", "Data privacy models", (), "privacy_models"),
     ("27559 8.2.1", "How identifiability is assessed", (), "assessed"),
     ("27559 8.2.2", "Identifiability as a number", (), "threshold"),
     ("27559 8.2.3", "Adversarial testing", (), "testing"),
@@ -57,6 +66,8 @@ CLAUSES: Final = (
     ("ICO", "Motivated intruder", ("motives",), "intruder"),
 )
 """Standard and clause, what it asks, keys of the context that answer, and the figure that does."""
+RECIPIENT: Final = "C-413/23 P"
+"""Stands before the row of each recipient: what the owner states of it, and what attackers find."""
 
 
 def dossier(context: Context, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,12 +93,22 @@ def dossier(context: Context, content: Mapping[str, Any]) -> dict[str, Any]:
         answers += [f"{_named(key)}: {text or MUST_STATE}" for key, text in stated.items()]
         is_open = None in stated.values()
         rows.append({"clause": clause, "asks": asks, "answers": answers, "is_open": is_open})
+    for name, means in _recipients(context).items():
+        answers = [f"means: {means or MUST_STATE}", figures["capacity"]]
+        asks = f"Means to identify people: {name}"
+        rows.append({"clause": RECIPIENT, "asks": asks, "answers": answers, "is_open": not means})
     return {
         "sha256": content["sha256"],
         "clauses": rows,
         "open": sum(row["is_open"] for row in rows),
         **{key: said(context, key) for key in ("approved_by", "approved_on", "review_on")},
     }
+
+
+def _recipients(context: Context) -> Mapping[str, str | None]:
+    """Return by recipient what is stated of its means; a text names them all, and states none."""
+    named = context.recipients
+    return named if isinstance(named, dict) and named else {str(named or "each recipient"): None}
 
 
 def _named(key: str) -> str:
@@ -144,6 +165,8 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
         f"hidden, {cost['inserted_vertices']:,} vertices without a person, "
         f"{cost['deleted_vertices']:,} people not shown.",
         "again": _again(content),
+        "privacy_models": f"kt-safety: k = {params['k']}, alpha = {params['alpha']}, t = "
+        f"{params['t']}, epsilon = {params['epsilon']}, {params['hops']} hops.",
         "model": "K-anonymity type, over neighbourhoods in a graph: kt-safety, "
         f"k = {params['k']}; no differential privacy of the graph.",
         "techniques": "Noise (edges inserted and hidden), suppression (people withheld, values "
@@ -168,7 +191,7 @@ def _curve(curve: Mapping[str, Any] | None) -> str:
         return f"Risk curve {NOT_MEASURED}."
     parts = [
         f"{percent(each['ties'])} of the ties and {percent(each['seeds'])} of the people known: "
-        f"{each['value']:.3f} found"
+        f"{each['value']:.3f} found (from {each['interval'][0]:.3f} to {each['interval'][1]:.3f})"
         for each in curve["points"]
         if (each["ties"], each["seeds"]) in {(1.0, 0.0), (0.6, 0.01), (0.2, 0.05)}
     ]

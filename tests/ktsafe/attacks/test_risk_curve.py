@@ -7,6 +7,7 @@ import pytest
 
 from ktsafe.attacks import Case, ids_removed
 from ktsafe.attacks import risk_curve as module
+from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.risk_curve import SEEDS, TIES, risk_curve, said
 from tests.ktsafe.attacks import naive_risk
 from tests.ktsafe.attacks.releases import noisy, random_graph
@@ -30,7 +31,7 @@ def test_the_positive_control_is_broken_and_more_ties_find_more() -> None:
     """With ids removed and nothing else all ties find nearly everybody, and a tenth nobody."""
     rng = np.random.default_rng(0)
     graph = random_graph(300, 3000, rng)
-    found = values(Case(graph, *ids_removed(graph, rng)), draws=1)
+    found = values(Case(graph, *ids_removed(graph, rng)), draws=(1, 1))
     assert list(found) == [said(ties, seeds) for ties in TIES for seeds in SEEDS]
     for seeds in SEEDS:
         assert found[said(1.0, seeds)] > 0.95
@@ -41,15 +42,15 @@ def test_the_negative_control_is_chance() -> None:
     """Where all shown ties are strangers', knowing all true ones finds as many as guessing."""
     rng = np.random.default_rng(1)
     case = noisy(random_graph(400, 2000, rng), rng, kept=0, added=2000)
-    assert max(values(case, ties=(1.0,), draws=1).values()) < 0.04
+    assert max(values(case, ties=(1.0,), draws=(1, 1)).values()) < 0.04
 
 
 def test_seeds_are_no_targets_and_the_interval_holds_all_draws() -> None:
     """The mean of two draws lies between them, and so do their intervals."""
     rng = np.random.default_rng(2)
     case = noisy(random_graph(200, 1600, rng), rng)
-    two = risk_curve(case, np.random.default_rng(3), ties=(0.5,), draws=2)
-    one = risk_curve(case, np.random.default_rng(3), ties=(0.5,), draws=1)
+    two = risk_curve(case, np.random.default_rng(3), ties=(0.5,), draws=(2, 2))
+    one = risk_curve(case, np.random.default_rng(3), ties=(0.5,), draws=(1, 1))
     for both, first in zip(two, one, strict=True):
         assert both.low <= min(first.low, both.value)
         assert both.high >= max(first.high, both.value)
@@ -57,14 +58,33 @@ def test_seeds_are_no_targets_and_the_interval_holds_all_draws() -> None:
         assert both.promise is None
 
 
+def test_where_the_curve_is_steep_it_is_drawn_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point between two that are far apart is drawn five times, all others twice."""
+    graph = random_graph(60, 200, np.random.default_rng(0))
+    case = Case(graph, *ids_removed(graph, np.random.default_rng(0)))
+    shares = {0.2: [0.0, 0.0], 0.6: [0.1, 0.8, 0.1, 0.1, 0.1], 1.0: [0.9, 0.9]}
+    left = {ties: list(each) for ties, each in shares.items()}
+
+    def told(name: str, *_: object, figures: dict[str, float], **__: object) -> Result:
+        share = left[figures["ties"]].pop(0)
+        return Result(name, "share", 60, share, share, share, 0.1, figures=figures)
+
+    monkeypatch.setattr(module, "share_result", told)
+    rng = np.random.default_rng(1)
+    low, middle, high = risk_curve(case, rng, ties=tuple(shares), seeds=(0.0,))
+    assert not any(left.values())
+    assert (middle.low, middle.high) == (0.1, 0.8)
+    assert (low.value, middle.value, high.value) == (0.0, pytest.approx(0.24), 0.9)
+
+
 def test_large_networks_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the bound there is one draw, whatever is asked."""
     rng = np.random.default_rng(4)
     case = noisy(random_graph(60, 200, rng), rng)
-    once = values(case, draws=1)
+    once = values(case, draws=(1, 1))
     monkeypatch.setattr(module, "LARGE", 10)
     monkeypatch.setattr(module, "LARGE_ROUNDS", 60)
-    assert values(case, draws=5) == once
+    assert values(case, draws=(5, 5)) == once
 
 
 def test_nobody_is_found_where_nobody_is_shown() -> None:

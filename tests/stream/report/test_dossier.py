@@ -12,13 +12,13 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.report.content import content
 from ktsafe.stream.report.context import Context, read_context
-from ktsafe.stream.report.dossier import CLAUSES, MUST_STATE, dossier
+from ktsafe.stream.report.dossier import CLAUSES, MUST_STATE, RECIPIENT, dossier
 from ktsafe.stream.report.page import page
 from tests.stream.report.examples import Page, private, told
 
 STATED = """\
 purpose = "A study of <friendship>, by age"
-recipients = "Two universities"
+recipients = { "A university" = "No other data on members", "A city" = "A register of residents" }
 environment = "An enclave"
 practices = "A contract, two factors"
 motives = "Curiosity; public profiles"
@@ -53,14 +53,35 @@ def context(tmp_path: Path) -> Path:
 def test_every_clause_has_a_figure_or_the_owner_must_state() -> None:
     """With nothing stated no clause is empty, and those with keys of the context are open."""
     found = dossier(Context(), private())
-    assert [row["clause"] for row in found["clauses"]] == [clause for clause, *_ in CLAUSES]
-    assert sum(clause.startswith("27559") for clause, *_ in CLAUSES) == 24
-    for row, (_, _, keys, figure) in zip(found["clauses"], CLAUSES, strict=True):
+    *rows, last = found["clauses"]
+    assert [row["clause"] for row in rows] == [clause for clause, *_ in CLAUSES]
+    assert sum(clause.startswith("27559") for clause, *_ in CLAUSES) == 25
+    assert (last["clause"], last["is_open"]) == (RECIPIENT, True)
+    for row, (_, _, keys, figure) in zip(rows, CLAUSES, strict=True):
         assert all(answer.strip() for answer in row["answers"])
         assert row["is_open"] is bool(keys)
         assert (MUST_STATE in " ".join(row["answers"])) is bool(keys)
         assert len(row["answers"]) == len(keys) + bool(figure) > 0
-    assert found["open"] == sum(bool(keys) for *_, keys, _ in CLAUSES)
+    assert found["open"] == sum(bool(keys) for *_, keys, _ in CLAUSES) + 1
+
+
+def test_each_recipient_has_a_row_with_its_means_and_what_attackers_find() -> None:
+    """A text that names all states no means; the clause on recipients tells of all of them."""
+    report = private()
+    curve = next(row for row in dossier(Context(), report)["clauses"] if "6.2.3" in row["clause"])
+    stated = Context(recipients={"A": "an enclave", "B": "its own customers"})
+    rows = [row for row in dossier(stated, report)["clauses"] if row["clause"] == RECIPIENT]
+    assert [row["asks"].partition(": ")[2] for row in rows] == ["A", "B"]
+    assert [row["answers"][0] for row in rows] == ["means: an enclave", "means: its own customers"]
+    assert all(row["answers"][1] == curve["answers"][0] for row in rows)
+    assert not any(row["is_open"] for row in rows)
+    (alone,) = [
+        row
+        for row in dossier(Context(recipients="Two universities"), report)["clauses"]
+        if row["clause"] == RECIPIENT
+    ]
+    assert alone["is_open"]
+    assert "Two universities" in alone["asks"]
 
 
 def test_what_is_stated_leaves_nothing_open(context: Path) -> None:
