@@ -178,7 +178,9 @@ MAY_ENTER = {
         "ktsafe.params",
         "ktsafe.plug_ins",
         "ktsafe/attacks/common",
+        "ktsafe/attacks/friends",
     },
+    "ktsafe/attacks/friends": {"ktsafe.graph", "ktsafe.params", "ktsafe/attacks/common"},
     "ktsafe/attacks/common": {
         "ktsafe.edges",
         "ktsafe.errors",

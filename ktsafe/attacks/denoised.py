@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import common_neighbours
-from ktsafe.attacks.common.nearest import standings
+from ktsafe.attacks.common.nearest import LACK_WEIGHS_3, SAME, standings
 from ktsafe.attacks.common.result import Result, auc_result
 from ktsafe.attacks.membership_of_ties import chances_of_truth
-from ktsafe.attacks.one_hop import LACK_WEIGHS_3, SAME, guess_result, joint_rows, marginal_rows
+from ktsafe.attacks.one_hop import guess_result, joint_rows, marginal_rows
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
@@ -47,7 +47,7 @@ def denoised(
     -------
     list of Result
         `denoised.ties.<source>`: AUC of the expected truth of a shown tie. It has no promise.
-        `denoised.<variant>.<source>`: see `one_hop.standing_result`; variants `marginal`, `joint`,
+        `denoised.<variant>.<source>`: see `standing_result`; variants `marginal`, `joint`,
         `joint3` as in `one_hop`, and `sure`, which drops ties that are rather inserted than true.
         Sources: `oracle`, bins with the shares of this release's own truth, which favours the
         attacker; `learned`, with those of `another`, if given; `model`, the chances of

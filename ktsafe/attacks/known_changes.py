@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ktsafe.attacks.common.history import ABSENT, History, tie_keys
-from ktsafe.attacks.common.nearest import Standing, standings
-from ktsafe.attacks.common.result import Result
-from ktsafe.attacks.one_hop import SAME, standing_result
+from ktsafe.attacks.common.nearest import SAME, Standing, standings
+from ktsafe.attacks.common.result import Result, standing_result
 from ktsafe.numbering import came_and_went, classes_of
 from ktsafe.params import PrivacyParams
 
@@ -44,7 +43,7 @@ def changes(
     list of Result
         `changes.consecutive.true` and `.shown`, over all pairs of releases in succession, and
         `changes.net.true` and `.shown`, of the first and the last release; see
-        `one_hop.standing_result`. Targets are the people with such a change; their control is a
+        `standing_result`. Targets are the people with such a change; their control is a
         uniform guess among the candidates. Nothing with fewer than two releases.
     """
     n = len(history.cases)

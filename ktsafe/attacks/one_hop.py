@@ -11,20 +11,23 @@ neighborhood attacks" (ICDE 2008), with the paper's attributes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ktsafe.attacks.common.case import Case
-from ktsafe.attacks.common.nearest import Standing, neighbour_counts, standings
-from ktsafe.attacks.common.result import Result, share_result
+from ktsafe.attacks.common.nearest import (
+    LACK_WEIGHS_3,
+    ONLY_ADDED,
+    SAME,
+    Standing,
+    neighbour_counts,
+    standings,
+)
+from ktsafe.attacks.common.result import Result, standing_result
 from ktsafe.params import PrivacyParams
 
 Rows = tuple[sparse.csr_matrix, sparse.csr_matrix]
-
-SAME, LACK_WEIGHS_3, ONLY_ADDED = (1, 1), (3, 1), (1000, 1)
 
 
 def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
@@ -95,44 +98,6 @@ def guess_result(
     bands = case.bands(standing.chances)
     return standing_result(
         attack, params, standing, control=case.by_chance, bands=bands, is_promised=is_promised
-    )
-
-
-def standing_result(
-    attack: str,
-    params: PrivacyParams,
-    standing: Standing,
-    *,
-    control: float,
-    bands: Mapping[str, tuple[int, float]] | None = None,
-    is_promised: bool = True,
-) -> Result:
-    """Return the share of targets found by naming the nearest candidate; it should be within 1/k.
-
-    Its `figures`:
-
-    - `best_rank_guess`, `best_rank`: the share found by naming the r-th nearest, for the best r of
-      1..3 k, which an attacker would have to know;
-    - `k_near_below_k`, `k_near_median`: candidates at least as near as the target's own place: the
-      share of targets with fewer than k, and the median;
-    - `greatest`: the greatest chance for a single target.
-    """
-    chances = standing.chances
-    rank, share = standing.best_rank(3 * params.k)
-    some = len(chances) > 0
-    return share_result(
-        attack,
-        chances,
-        control=control,
-        promise=1 / params.k if is_promised else None,
-        figures={
-            "best_rank_guess": share,
-            "best_rank": rank,
-            "k_near_below_k": float((standing.near < params.k).mean()) if some else 0.0,
-            "k_near_median": float(np.median(standing.near)) if some else 0.0,
-            "greatest": float(chances.max(initial=0)),
-        },
-        bands=bands,
     )
 
 

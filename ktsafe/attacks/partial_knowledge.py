@@ -37,7 +37,7 @@ def partial_knowledge(case: Case, params: PrivacyParams, rng: np.random.Generato
     Returns
     -------
     list of Result
-        One per entry of `KNOWN`, see `one_hop.standing_result`. Of `WEIGHTINGS` the one that finds
+        One per entry of `KNOWN`, see `standing_result`. Of `WEIGHTINGS` the one that finds
         most people is told, which the attacker would have to know.
     """
     _, shown_rows = joint_rows(case)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import adjacency
-from ktsafe.attacks.common.nearest import nearest_share
+from ktsafe.attacks.common.nearest import SAME, nearest_share
 from ktsafe.attacks.common.result import Result, auc_result, share_result
-from ktsafe.attacks.one_hop import SAME, joint_rows
+from ktsafe.attacks.one_hop import joint_rows
 from ktsafe.params import PrivacyParams
 
 

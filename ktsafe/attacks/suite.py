@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -15,7 +16,9 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.history import History
 from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.denoised import denoised
-from ktsafe.attacks.friends_values import friends_values
+from ktsafe.attacks.friends.friends_degrees import friends_degrees
+from ktsafe.attacks.friends.friends_values import friends_values
+from ktsafe.attacks.friends.sensitive_by_friends import sensitive_by_friends
 from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.membership_of_ties import membership_of_ties
@@ -56,7 +59,15 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "alignment": lambda case, _params, _rng, _another: alignment(case),
         "risk_curve": lambda case, _params, rng, _another: risk_curve(case, rng),
         "own_account": lambda case, _params, rng, _another: own_account(case, rng),
-        "friends_values": lambda case, params, rng, _another: friends_values(case, params, rng),
+        "friends_values": lambda case, params, rng, _another: friends_values(
+            History.of(case), params, rng
+        ),
+        "sensitive_by_friends": lambda case, params, _rng, _another: sensitive_by_friends(
+            History.of(case), params
+        ),
+        "friends_degrees": lambda case, params, _rng, _another: friends_degrees(
+            History.of(case), params
+        ),
     }
 )
 """Every attack by name. The order is that of their streams: new ones go to the end."""
@@ -76,6 +87,8 @@ WORK: Mapping[str, float] = MappingProxyType(
         "risk_curve": 200.0,
         "own_account": 1.0,
         "friends_values": 2.0,
+        "sensitive_by_friends": 1.0,
+        "friends_degrees": 5.0,
     }
 )
 """What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""
@@ -95,9 +108,18 @@ SEQUENCE_ATTACKS: Mapping[str, SequenceAttack] = MappingProxyType(
         "arrival": lambda history, params, _rng: arrival(history, params),
         "departure": lambda history, params, _rng: departure(history, params),
         "net_changes": net_changes,
+        "friends_values_over_time": lambda history, params, rng: friends_values(
+            sampled(history, rng), params, rng, "friends_values_over_time"
+        ),
+        "sensitive_by_friends_over_time": lambda history, params, rng: sensitive_by_friends(
+            sampled(history, rng), params, "sensitive_by_friends_over_time"
+        ),
+        "friends_degrees_over_time": lambda history, params, rng: friends_degrees(
+            sampled(history, rng), params, "friends_degrees_over_time"
+        ),
     }
 )
-"""Every attack on several releases together, by name."""
+"""Every attack on several releases together, by name. New ones go to the end."""
 
 
 def run(
@@ -225,6 +247,12 @@ def _stream(rng: np.random.Generator, name: str) -> np.random.Generator:
     assert isinstance(seeds, np.random.SeedSequence)
     key = (*seeds.spawn_key, zlib.crc32(name.encode()))
     return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=key))
+
+
+def sampled(history: History, rng: np.random.Generator) -> History:
+    """Return the releases with `TARGETS_MAX` targets of the last one at most, drawn uniformly."""
+    cases = [*history.cases[:-1], *(case.sampled(TARGETS_MAX, rng) for case in history.cases[-1:])]
+    return dataclasses.replace(history, cases=cases)
 
 
 def run_sequence(

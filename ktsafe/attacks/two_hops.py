@@ -2,9 +2,10 @@
 
 A release that is safe for one hop keeps the members of a cohort alike in their neighbours, not in
 what is beyond those.
+What is beyond is known by quasi-identifiers; `friends_degrees` is the attacker that knows degrees.
 
-Source: the vertex refinement queries H1, H2 of Hay et al., "Resisting structural re-identification
-in anonymized social networks" (PVLDB 2008), with the paper's attributes.
+Source: the neighbourhoods of Hay et al., "Resisting structural re-identification in anonymized
+social networks" (PVLDB 2008), with the paper's attributes.
 """
 
 from __future__ import annotations
@@ -15,31 +16,28 @@ from scipy import sparse
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import adjacency
-from ktsafe.attacks.common.nearest import neighbour_counts, standings
+from ktsafe.attacks.common.nearest import SAME, neighbour_counts, standings
 from ktsafe.attacks.common.result import Result
-from ktsafe.attacks.one_hop import SAME, Rows, guess_result, joint_rows
+from ktsafe.attacks.one_hop import Rows, guess_result, joint_rows
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
 UNIT = 256
 """A whole counts 256: shares are whole numbers, so equal distances are exactly equal."""
-BANDS = 24
-"""Bands of degrees, each beginning at a power of two."""
 
 
 def two_hops(case: Case, params: PrivacyParams) -> list[Result]:
     """Return how many people are found by their true two-hop neighbourhood.
 
-    Three distances between known and released neighbourhoods, each an L1 of counts:
+    Two distances between known and released neighbourhoods, each an L1 of counts:
 
     - `paths`: of neighbours by tuple, and of the ends of paths of two ties by tuple;
-    - `shares`: the same two as shares of a whole, since a release shows more ties or fewer;
-    - `degrees`: of neighbours by tuple and by the band of their own degree (Hay's H2).
+    - `shares`: the same two as shares of a whole, since a release shows more ties or fewer.
 
     Returns
     -------
     list of Result
-        One per distance, see `one_hop.standing_result`. The promise is 1/k if the release promises
+        One per distance, see `standing_result`. The promise is 1/k if the release promises
         two hops; else there is none.
 
     Examples
@@ -50,7 +48,7 @@ def two_hops(case: Case, params: PrivacyParams) -> list[Result]:
     >>> graph = uniform(200, 500, rng=rng)
     >>> found = two_hops(Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10))
     >>> [result.attack for result in found]
-    ['two_hops.paths', 'two_hops.shares', 'two_hops.degrees']
+    ['two_hops.paths', 'two_hops.shares']
     >>> found[0].value > 0.9
     True
     """
@@ -58,7 +56,6 @@ def two_hops(case: Case, params: PrivacyParams) -> list[Result]:
     rows: dict[str, Rows] = {
         "paths": paths,
         "shares": (_as_shares(paths[0], case.tuples[2]), _as_shares(paths[1], case.tuples[2])),
-        "degrees": _degree_rows(case),
     }
     results = []
     for name, (known, seen) in rows.items():
@@ -104,20 +101,3 @@ def _as_shares(rows: sparse.csr_matrix, size: int) -> sparse.csr_matrix:
         share.eliminate_zeros()
         parts.append(share)
     return sparse.hstack(parts, format="csr")
-
-
-def _degree_rows(case: Case) -> Rows:
-    """Return counts of neighbours by tuple and band of degree."""
-    true, shown, size = case.tuples
-    known = neighbour_counts(case.original, _banded(case.original, true), size * BANDS)
-    return (
-        known[case.people],
-        neighbour_counts(case.released, _banded(case.released, shown), size * BANDS),
-    )
-
-
-def _banded(graph: AttributedGraph, tuples: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for the tuple and the band of degree of each vertex."""
-    bands = np.floor(np.log2(np.maximum(graph.degrees, 1))).astype(np.int64)
-    numbers: NDArray[np.int64] = tuples * BANDS + np.minimum(bands, BANDS - 1)
-    return numbers

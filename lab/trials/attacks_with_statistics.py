@@ -26,12 +26,11 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.attacks import Case, History, Result
 from ktsafe.attacks.common.history import ABSENT
 from ktsafe.attacks.common.logistic import judged
-from ktsafe.attacks.common.nearest import standings
-from ktsafe.attacks.common.result import auc_result
+from ktsafe.attacks.common.nearest import SAME, standings
+from ktsafe.attacks.common.result import auc_result, standing_result
 from ktsafe.attacks.denoised import UNIT, weighted_guesses
 from ktsafe.attacks.known_changes import _true_changes, shown_changes
 from ktsafe.attacks.membership_of_ties import chances_of_truth
-from ktsafe.attacks.one_hop import SAME, standing_result
 from ktsafe.noisy_tables import MICRO, NoisyTable, SecretBytes, TrueChanges, noisy_tables
 from ktsafe.numbering import classes_of
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions

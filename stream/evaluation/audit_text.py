@@ -138,6 +138,8 @@ def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
         word = "auc  " if result["measure"] == "auc" else "share"
         bound = text_of(result["promise"], ".3f", "none")
         mark = " !" if result["is_broken"] else ""
+        if "alpha" in result["figures"]:
+            mark = f" (alpha {result['figures']['alpha']:.3f})"
         yield (
             f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
             f"{result['control']:8.3f}  {bound:>7}{mark}"

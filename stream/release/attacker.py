@@ -24,8 +24,12 @@ from numpy.typing import NDArray
 from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.attacks.coming_and_going import departure
+from ktsafe.attacks.friends.friends_degrees import friends_degrees
+from ktsafe.attacks.friends.friends_values import friends_values
+from ktsafe.attacks.friends.sensitive_by_friends import sensitive_by_friends
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.net_changes import net_changes
+from ktsafe.attacks.suite import SequenceAttack, sampled
 from ktsafe.edges import edge_keys
 from ktsafe.generalization import quick_release
 from ktsafe.generalization.quick_release import afresh
@@ -48,6 +52,18 @@ STANDS_FOR: Final = 12
 """Releases for which figures stand at most, that of the attacks among them."""
 ALONE: Final = frozenset({*ATTACKS, AFRESH})
 """What is found of a release by itself, whatever came before."""
+OVER_TIME: Final[Mapping[str, SequenceAttack]] = {
+    "friends_values_over_time": lambda history, params, rng: friends_values(
+        history, params, rng, "friends_values_over_time", counts=()
+    ),
+    "sensitive_by_friends_over_time": lambda history, params, _rng: sensitive_by_friends(
+        history, params, "sensitive_by_friends_over_time"
+    ),
+    "friends_degrees_over_time": lambda history, params, _rng: friends_degrees(
+        history, params, "friends_degrees_over_time", variants=("order",)
+    ),
+}
+"""Attacks on the releases in memory together, by the variants that find most: others cost more."""
 HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
 
 
@@ -274,11 +290,14 @@ def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | 
 
 
 def _linked(name: str, history: History | None, params: PrivacyParams) -> list[Result]:
-    """Attack what changed since the releases before: ties, or people."""
+    """Attack what changed since the releases before, or these and the release together."""
     if history is None:
         return []
+    rng = np.random.default_rng(0)
     if name == "net_changes":
-        return net_changes(history, params, np.random.default_rng(0), spans=("two",))
+        return net_changes(history, params, rng, spans=("two",))
+    if name in OVER_TIME:
+        return OVER_TIME[name](sampled(history, rng), params, rng)
     last = history.last(2)
     if name == "changes":
         return changes(last, params, spans=("consecutive",))

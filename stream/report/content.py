@@ -208,10 +208,18 @@ def _share_or_band(point: Mapping[str, Any]) -> str:
 
 
 def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the attacks in an audit found, each by its sharpest variant."""
+    """Return what the attacks in an audit found, each by its sharpest variant.
+
+    `alpha` is what a claim "is sensitive" is told beside, where nothing is promised of it.
+    """
     names = ("measure", "targets", "value", "interval", "control", "promise", "is_broken")
     return [
-        {"attack": name, "variant": result["attack"], **{each: result[each] for each in names}}
+        {
+            "attack": name,
+            "variant": result["attack"],
+            **{each: result[each] for each in names},
+            "alpha": at(result, "figures.alpha"),
+        }
         for name, result in sharpest(results_of(audit)).items()
     ]
 
@@ -310,6 +318,8 @@ def assessment(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def answer(attack: Mapping[str, Any]) -> str:
     """Return what an attack found, beside its baseline and its bound, in words."""
     bound = text_of(attack["promise"], ".3f", "none")
+    if attack["alpha"] is not None:
+        bound += f"; alpha {attack['alpha']:.3f}"
     return (
         f"{attack['variant']} {attack['value']:.3f} (baseline {attack['control']:.3f}, "
         f"bound {bound})"

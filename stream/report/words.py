@@ -32,6 +32,7 @@ ASSESSED: Final = {
             "denoised",
             "partial_knowledge",
             "friends_values",
+            "friends_degrees",
             "own_account",
             "sybils",
             "risk_curve",
@@ -44,6 +45,8 @@ ASSESSED: Final = {
             "changes",
             "net_changes",
             "intersection",
+            "friends_values_over_time",
+            "friends_degrees_over_time",
             "age",
             "arrival",
             "departure",
@@ -52,7 +55,12 @@ ASSESSED: Final = {
     ),
     "Inference": (
         "Can something be learnt about somebody, without finding the person?",
-        ("sensitive_inference", "membership_of_ties"),
+        (
+            "sensitive_inference",
+            "sensitive_by_friends",
+            "sensitive_by_friends_over_time",
+            "membership_of_ties",
+        ),
     ),
 }
 """The questions of the Article 29 Working Party (Opinion 05/2014), and the attacks on each."""

@@ -162,12 +162,20 @@ class Case:
         """
         picked = np.ones(len(chances), dtype=np.bool_) if among is None else among
         degrees = self.original.degrees[self.people]
-        out = _banded("degree", DEGREE_BANDS, degrees[picked], chances[picked])
-        sizes = _banded("class size", CLASS_BANDS, self.class_sizes[picked], chances[picked])
-        return out | sizes
+        return banded(degrees[picked], self.class_sizes[picked], chances[picked])
 
 
-def _banded(
+def banded(
+    degrees: NDArray[np.integer[Any]],
+    sizes: NDArray[np.integer[Any]],
+    chances: NDArray[np.float64],
+) -> dict[str, tuple[int, float]]:
+    """Return how many targets and their mean chance, by band of degree and of class size."""
+    by_degree = _in_bands("degree", DEGREE_BANDS, degrees, chances)
+    return by_degree | _in_bands("class size", CLASS_BANDS, sizes, chances)
+
+
+def _in_bands(
     name: str,
     starts: tuple[int, ...],
     values: NDArray[np.integer[Any]],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,17 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import are_distinct
 
 ABSENT = -1
+
+
+class VertexKinds(NamedTuple):
+    """Per release the kind of each true and each released vertex, and how many kinds there are.
+
+    Equal kinds have equal numbers in all graphs.
+    """
+
+    true: Sequence[NDArray[np.int64]]
+    shown: Sequence[NDArray[np.int64]]
+    size: int
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,6 +71,12 @@ class History:
                 if len(numbers) != graph.n_vertices or not are_distinct(numbers):
                     raise InvalidGraph("There must be one number of its own for every vertex.")
 
+    @classmethod
+    def of(cls, case: Case) -> History:
+        """Return a release by itself as a history of one."""
+        ids, persons = (np.arange(graph.n_vertices) for graph in (case.released, case.original))
+        return cls([case], [ids], [persons])
+
     def last(self, n: int) -> History:
         """Return the last n releases alone."""
         return History(self.cases[-n:], self.ids[-n:], self.persons[-n:], self.vacated[-n:])
@@ -74,15 +92,23 @@ class History:
         return 1 + max((int(persons.max(initial=-1)) for persons in self.persons), default=-1)
 
     @cached_property
-    def tuples(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]], int]:
-        """Per release the tuple numbers of true and of released vertices, and how many there are.
-
-        Equal tuples have equal numbers in all graphs.
-        """
+    def tuples(self) -> VertexKinds:
+        """Vertices by quasi-identifier tuple."""
         number: dict[tuple[str, ...], int] = {}
         true = [_numbered(case.original, number) for case in self.cases]
         shown = [_numbered(case.released, number) for case in self.cases]
-        return true, shown, len(number)
+        return VertexKinds(true, shown, len(number))
+
+    def split(
+        self, by: Callable[[AttributedGraph], NDArray[np.int64]], n_parts: int
+    ) -> VertexKinds:
+        """Return the tuples, each split by what `by` says of vertices: numbers below `n_parts`."""
+        true, shown, size = self.tuples
+        return VertexKinds(
+            [x * n_parts + by(case.original) for x, case in zip(true, self.cases, strict=True)],
+            [x * n_parts + by(case.released) for x, case in zip(shown, self.cases, strict=True)],
+            size * n_parts,
+        )
 
     def owners(self, i: int) -> NDArray[np.int64]:
         """Return the person behind each id at release i, `ABSENT` for none, shape (n_ids,)."""
@@ -125,15 +151,20 @@ class History:
         out[self.ids[i]] = self.tuples[1][i]
         return out
 
-    def known(self, i: int) -> sparse.csr_matrix:
-        """Return the counts of every person's true neighbours by tuple, (n_persons, tuples)."""
-        true, _, size = self.tuples
-        rows = neighbour_counts(self.cases[i].original, true[i], size)
+    def known(
+        self, i: int, kinds: VertexKinds | None = None, worth: NDArray[np.int64] | None = None
+    ) -> sparse.csr_matrix:
+        """Return the counts of every person's true neighbours by kind, shape (n_persons, kinds).
+
+        `kinds` are tuples by default. `worth` is what each of `original.indices` counts, else 1.
+        """
+        true, _, size = kinds or self.tuples
+        rows = neighbour_counts(self.cases[i].original, true[i], size, worth)
         return _placed(rows, self.persons[i], self.n_persons)
 
-    def seen(self, i: int) -> sparse.csr_matrix:
-        """Return the counts of every id's released neighbours by tuple, shape (n_ids, tuples)."""
-        _, shown, size = self.tuples
+    def seen(self, i: int, kinds: VertexKinds | None = None) -> sparse.csr_matrix:
+        """Return the counts of every id's released neighbours by kind, shape (n_ids, kinds)."""
+        _, shown, size = kinds or self.tuples
         rows = neighbour_counts(self.cases[i].released, shown[i], size)
         return _placed(rows, self.ids[i], self.n_ids)
 

@@ -24,6 +24,8 @@ ROW_CELLS = 1 << 15
 """Cells of the scores that are made at a time, if they are of several rows."""
 SORT_FROM = 32
 """Places asked about with the same knowledge from which on sorting all scores is quicker."""
+SAME, LACK_WEIGHS_3, ONLY_ADDED, ONLY_MISSING = (1, 1), (3, 1), (1000, 1), (1, 0)
+"""Weightings: what a neighbour that is missing weighs, and one too many."""
 _NONE = np.zeros(0, dtype=np.int64)
 
 

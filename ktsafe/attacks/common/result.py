@@ -10,6 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.attacks.common.nearest import Standing
+from ktsafe.params import PrivacyParams
+
 Measure = Literal["share", "auc"]
 Z = 1.959963984540054
 """Standard normal quantile of a two-sided interval of 95%."""
@@ -95,6 +98,44 @@ def share_result(
     value = hits / n if n else 0.0
     return Result(
         attack, "share", n, value, low, high, control, promise, dict(figures or {}), bands or {}
+    )
+
+
+def standing_result(
+    attack: str,
+    params: PrivacyParams,
+    standing: Standing,
+    *,
+    control: float,
+    bands: Mapping[str, tuple[int, float]] | None = None,
+    is_promised: bool = True,
+) -> Result:
+    """Return the share of targets found by naming the nearest candidate; it should be within 1/k.
+
+    Its `figures`:
+
+    - `best_rank_guess`, `best_rank`: the share found by naming the r-th nearest, for the best r of
+      1..3 k, which an attacker would have to know;
+    - `k_near_below_k`, `k_near_median`: candidates at least as near as the target's own place: the
+      share of targets with fewer than k, and the median;
+    - `greatest`: the greatest chance for a single target.
+    """
+    chances = standing.chances
+    rank, share = standing.best_rank(3 * params.k)
+    some = len(chances) > 0
+    return share_result(
+        attack,
+        chances,
+        control=control,
+        promise=1 / params.k if is_promised else None,
+        figures={
+            "best_rank_guess": share,
+            "best_rank": rank,
+            "k_near_below_k": float((standing.near < params.k).mean()) if some else 0.0,
+            "k_near_median": float(np.median(standing.near)) if some else 0.0,
+            "greatest": float(chances.max(initial=0)),
+        },
+        bands=bands,
     )
 
 

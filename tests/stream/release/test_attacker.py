@@ -104,6 +104,22 @@ def test_net_changes_are_attacked_since_the_last_release_but_one(
     assert [told() for _ in range(4)] == [[], [], ["net_changes.two"], ["net_changes.two"]]
 
 
+def test_friends_are_attacked_over_the_releases_that_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the variants that find most, from the second release on."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", tuple(attacker.OVER_TIME))
+    service = Attacker(PATIENT)
+
+    def told() -> list[str]:
+        found = service.attack(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
+        service.end_build(staged=True)
+        return [result["attack"] for result in found]
+
+    names = ["friends_values_over_time.all", "sensitive_by_friends_over_time.named"]
+    assert [told(), told()] == [[], [*names, "friends_degrees_over_time.order"]]
+
+
 def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release whose vertices and people are numbered anew shows no change at all."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("changes",))

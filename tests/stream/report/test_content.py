@@ -12,7 +12,7 @@ import pytest
 
 from ktsafe.audit.freshness import RECENT
 from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
-from ktsafe.stream.report.content import ReleaseWithFigures, attacked, content, safety
+from ktsafe.stream.report.content import ReleaseWithFigures, answer, attacked, content, safety
 from ktsafe.stream.report.page import page
 from ktsafe.stream.report.public_page import COUNT_MIN, public_content
 from ktsafe.stream.report.words import parameters
@@ -127,6 +127,13 @@ def test_the_sharpest_variant_of_an_attack_is_told() -> None:
     ]
     found = attacked({"attacks": {"results": results}})
     assert [each["variant"] for each in found] == ["a.sharp", "b.only"]
+
+
+def test_claims_are_told_beside_alpha() -> None:
+    """Where nothing is promised of them; other figures stand beside their bound alone."""
+    mine = {"variant": "a.named", "value": 0.1, "control": 0.2, "promise": None}
+    assert answer({**mine, "alpha": 0.2}).endswith("bound none; alpha 0.200)")
+    assert answer({**mine, "alpha": None}).endswith("bound none)")
 
 
 def test_an_old_audit_without_measurements_has_a_report() -> None:
