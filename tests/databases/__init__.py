@@ -1,0 +1,1 @@
+"""Tables of a database, in plain Python: what they hold, and what Debezium tells of them."""
