@@ -29,7 +29,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories dates erasures faults flips kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases dates erasures faults flips kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -96,6 +96,9 @@ histories: $(STAMP) java ## histories on a real broker, with its ways cut and tw
 
 dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
 	$(RUN) -m tests.faults.dates --seeds $(SEEDS)
+
+databases: $(STAMP) java ## statements on a real PostgreSQL, told by a real Debezium, beside the graph: HISTORIES=100
+	$(RUN) -m lab.trials.databases --histories $(HISTORIES)
 
 faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on where it was ended
 	$(RUN) -m tests.faults --missing --out docs/reliability.md

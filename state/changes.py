@@ -1,7 +1,8 @@
-"""What an event does to the graph: four kinds of change, each with its stamp.
+"""What an event does to the graph: four kinds of change, each with its stamp; and rows of tables.
 
 Changes are merged by maximum stamp (`ktsafe.state.store`), so their order of arrival does not
-matter. Every event makes one, so they are what is made and let go of quickest.
+matter. Every event makes one, so they are what is made and let go of quickest. Rows are another
+matter: `ktsafe.state.rows` makes changes of them, in the order in which they come.
 """
 
 from __future__ import annotations
@@ -36,19 +37,83 @@ class VertexDelete(msgspec.Struct, frozen=True, gc=False):
 
 
 class EdgeAdd(msgspec.Struct, frozen=True, gc=False):
-    """The undirected edge is present from `stamp` on, as soon as and while both ends exist."""
+    """The undirected edge is present from `stamp` on, as soon as and while both ends exist.
+
+    An end that is absent may be named by its keyed hash.
+    """
 
     stamp: Stamp
-    source: str
-    target: str
+    source: str | bytes
+    target: str | bytes
 
 
 class EdgeRemove(msgspec.Struct, frozen=True, gc=False):
     """The undirected edge is absent from `stamp` on."""
 
     stamp: Stamp
-    source: str
-    target: str
+    source: str | bytes
+    target: str | bytes
 
 
 Change: TypeAlias = VertexUpsert | VertexDelete | EdgeAdd | EdgeRemove
+
+
+class PersonRow(msgspec.Struct, frozen=True, gc=False):
+    """A row that says that a person is there.
+
+    `id` is None, and attributes are `untold`, where the row says that they are as before.
+    """
+
+    id: str | None
+    attributes: dict[str, str | None]
+    untold: tuple[str, ...] = ()
+
+
+class TieRow(msgspec.Struct, frozen=True, gc=False):
+    """A row that names two people; an end is None if it is as before.
+
+    Source and target matter to one that is directed.
+    """
+
+    source: str | None
+    target: str | None
+    kind: str | None = None
+    is_directed: bool = False
+
+
+class RowChange(msgspec.Struct, frozen=True, gc=False):
+    """A row of a table is told anew, or is gone.
+
+    Attributes
+    ----------
+    table, key:
+        What tells the row from all others.
+    row:
+        What it says from now on; None: nothing any more.
+    former:
+        The key that it had until now, if that is another one.
+    needs_former:
+        Whether it cannot be understood unless a row of the key before it is held.
+    position:
+        Its place in the log of the database, where that is known.
+    """
+
+    stamp: Stamp
+    table: str
+    key: bytes
+    row: PersonRow | TieRow | None
+    former: bytes | None = None
+    needs_former: bool = False
+    position: int | None = None
+
+
+class TableCleared(msgspec.Struct, frozen=True, gc=False):
+    """All rows of a table that were there before are gone."""
+
+    stamp: Stamp
+    table: str
+    position: int | None = None
+
+
+Told: TypeAlias = Change | RowChange | TableCleared
+"""What a record may come to."""

@@ -26,7 +26,7 @@ from ktsafe.state.errors import (
     StateLocked,
     StateUnusable,
 )
-from ktsafe.state.keys import EDGES, FAMILIES
+from ktsafe.state.keys import EDGES, FAMILIES, ROWS
 from ktsafe.state.log_records import has_false_end, has_recycled
 
 RESTORE: Final = (
@@ -71,6 +71,8 @@ class Batch:
 
     def write(self, family: str, writes: dict[bytes, bytes | None]) -> None:
         """Add puts and, for None, deletes in one column family."""
+        if not writes:
+            return
         handle = self._handles[family]
         for key, value in writes.items():
             if value is None:
@@ -117,18 +119,30 @@ class Database:
             manifests, logs = list(path.glob("MANIFEST-*")), path.glob("*.log")
             if any(map(has_recycled, (*manifests, *logs))) or any(map(has_false_end, manifests)):
                 raise StateCorrupted("open the store", str(path), RESTORE)
-            cache = rocksdict.Cache(_CACHE_BYTES)
+            self._cache = rocksdict.Cache(_CACHE_BYTES)
+            is_there = (path / "CURRENT").exists()
+            there = rocksdict.Rdict.list_cf(str(path)) if is_there else ()
+            names = [*FAMILIES, *(name for name in (ROWS,) if name in there)]
             self._db = rocksdict.Rdict(
                 str(path),
-                _options(cache, create=create),
+                _options(self._cache, create=create),
                 column_families={
-                    family: _options(cache, create=create, is_only_scanned=family == EDGES)
-                    for family in FAMILIES
+                    family: _options(self._cache, create=create, is_only_scanned=family == EDGES)
+                    for family in names
                 },
                 access_type=access,
             )
-            self._families = {name: self._db.get_column_family(name) for name in FAMILIES}
-            self.handles = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
+            self._families = {name: self._db.get_column_family(name) for name in names}
+            self.handles = {name: self._db.get_column_family_handle(name) for name in names}
+
+    def make(self, family: str) -> None:
+        """Make a column family, unless it is there."""
+        if family in self._families:
+            return
+        with _errors("write to the store", self.path):
+            options = _options(self._cache, create=False)
+            self._families[family] = self._db.create_column_family(family, options)
+            self.handles[family] = self._db.get_column_family_handle(family)
 
     def batch(self) -> Batch:
         """Return a new, empty batch."""
@@ -184,8 +198,8 @@ class Database:
 
     def get_many(self, family: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of `keys`, read in bulk."""
-        if not keys:
-            return []
+        if not keys or family not in self._families:
+            return [None] * len(keys)
         with _errors("read the store", self.path):
             values: list[bytes | None] = self._families[family].get(keys)
         return values
@@ -216,6 +230,26 @@ class Database:
         finally:
             # A traceback may keep this frame alive, and the iterator would keep the lock.
             rows = None
+
+    def scan_from(self, family: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys that begin so, and their values, ascending.
+
+        Raises
+        ------
+        StateCorrupted, StateUnusable
+        """
+        rows = None
+        try:
+            with _errors("read the store", self.path):
+                if (rows := self._families.get(family)) is not None:
+                    rows = rows.iter()
+                    rows.seek(prefix)
+                    while rows.valid() and (key := rows.key()).startswith(prefix):
+                        yield key, rows.value()
+                        rows.next()
+                    rows.status()
+        finally:
+            rows = None  # As in `scan_blocks`: an iterator keeps the lock.
 
     def verify(self) -> None:
         """Read every block of every table and of the log, and compare it with its checksum.

@@ -10,6 +10,7 @@
                pages                 -> msgpack {name: <digest><index:u64>}
                coming                -> JSON
     pages      @<index:u64><name>    -> bytes, the mechanism's own
+    rows       drawn in `ktsafe.state.rows`; there once a row of a table came
 
 While a vertex exists its record holds the person's id; else only the alias, a keyed hash of it. So
 no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given
@@ -35,6 +36,7 @@ VERTICES: Final = "vertices"
 EDGES: Final = "edges"
 LEDGER: Final = "ledger"
 PAGES: Final = "pages"
+ROWS: Final = "rows"
 FAMILIES: Final = (META, VERTICES, EDGES, LEDGER, PAGES)
 
 META_FORMAT: Final = b"format"

@@ -106,7 +106,9 @@ class ResidentGraph:
         held: list[int] = []
         ends: set[int] = set()  # of the ties held when somebody left last
         n_known = 0
-        find, number_of, downs = self.vertices.find, self.vertices.numbers.get, self.vertices.downs
+        find, downs = self.vertices.find, self.vertices.downs
+        # A hash is that of somebody who is absent, and no id is one.
+        number_of: Callable[[str | bytes], int | None] = self.vertices.numbers.get  # type: ignore[assignment]
         topic, partition, origin = "", -1, -1
         for change in changes:
             stamp = change.stamp
@@ -223,7 +225,7 @@ class ResidentGraph:
         self._touched_edges = []
         return touched
 
-    def _allocate(self, vertex_id: str) -> int:
+    def _allocate(self, vertex_id: str | bytes) -> int:
         number = self.vertices.allocate(vertex_id)
         alias = self.vertices.labels[number]
         assert isinstance(alias, bytes)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.changes import Change
+from ktsafe.state.changes import Told
 from ktsafe.state.database import Batch, Database
 from ktsafe.state.errors import StateError, StateUnusable
 from ktsafe.state.folder import (
@@ -51,6 +51,7 @@ from ktsafe.state.recovery import (
 )
 from ktsafe.state.registers import VertexRecord
 from ktsafe.state.resident import Touched
+from ktsafe.state.rows import Resolved
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.state.store import GraphStore, Position
 
@@ -132,7 +133,7 @@ class RocksDBStore(GraphStore):
 
     def commit(
         self,
-        changes: Sequence[Change],
+        changes: Sequence[Told] | Resolved,
         positions: Mapping[tuple[str, int], Position],
         *,
         source_identity: Mapping[str, str] | None = None,
@@ -140,9 +141,9 @@ class RocksDBStore(GraphStore):
     ) -> None:
         """Merge `changes` and advance `positions` in one atomic, synced write: a checkpoint.
 
-        1. Read the registers that the changes alter.
+        1. Read the registers that the changes alter, and before that the rows.
         2. Merge in memory.
-        3. Write registers, positions, source identity and cut in one synced batch.
+        3. Write registers, rows, positions, source identity and cut in one synced batch.
         4. With `cut`: freeze the arrays in memory, and the database on disk before anything else
            is written. A crash between 3 and 4 leaves the live state equal to the cut's, and the
            next start makes up for step 4.
@@ -157,13 +158,26 @@ class RocksDBStore(GraphStore):
         with self._lock:
             self._check_usable()
             cut_writes = {} if cut is None else self.ledger.take_cut(cut)
-            records = self._graph.prepare(changes, self._read)
+            merged, rows, _ = changes if isinstance(changes, Resolved) else self.resolve(changes)
+            records = self._graph.prepare(merged, self._read)
             with self._all_or_closed("commit"):
-                touched = self._graph.merge(changes, records)
-                self._write(touched, positions, source_identity, cut_writes)
+                touched = self._graph.merge(merged, records)
+                self._write(touched, positions, source_identity, cut_writes, rows)
                 if cut is not None:
                     self._frozen.take(cut, self._graph.freeze(), self._database)
                     self.ledger.cut_taken(cut)
+
+    def rows(self, keys_of_rows: Sequence[bytes]) -> list[bytes | None]:
+        """Return what is held of rows."""
+        with self._lock:
+            self._check_usable()
+            return self._database.get_many(keys.ROWS, keys_of_rows)
+
+    def rows_from(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield what is held by keys that begin so, ascending."""
+        with self._lock:
+            self._check_usable()
+            return self._database.scan_from(keys.ROWS, prefix)
 
     def snapshot(self) -> GraphSnapshot:
         """Return a copy of the graph as of the last commit."""
@@ -284,10 +298,14 @@ class RocksDBStore(GraphStore):
         positions: Mapping[tuple[str, int], Position],
         identity: Mapping[str, str] | None,
         ledger: Writes,
+        rows: Writes | None = None,
     ) -> None:
         """Write all of a commit in one synced batch, then move the resident positions on."""
+        if rows:
+            self._database.make(keys.ROWS)
         batch = self._database.batch()
         self._put_graph(batch, touched)
+        batch.write(keys.ROWS, rows or {})
         commits = self._progress.commits + 1
         progress = Progress(
             commits=commits,

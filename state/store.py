@@ -13,16 +13,17 @@ Existence is derived, never stored. What lies at or below `down` is physically d
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.state.changes import Change
+from ktsafe.state.changes import RowChange, TableCleared, Told
 from ktsafe.state.ledger import Ledger, PendingCut
 from ktsafe.state.resident import ResidentGraph
+from ktsafe.state.rows import Resolved, holds_rows, resolve
 from ktsafe.state.snapshot import GraphSnapshot
 
 
@@ -98,16 +99,39 @@ class GraphStore(abc.ABC):
         found = {alias: name for name in ids if (alias := self.alias(name)) in wanted}
         return [found.get(alias) for alias in aliases]
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether the graph is that of tables: their rows are held, and events are refused."""
+        return holds_rows(self)
+
+    def resolve(self, told: Sequence[Told]) -> Resolved:
+        """Return what becomes of the graph; nothing is changed before `commit`."""
+        if isinstance(next(iter(told), None), RowChange | TableCleared) or self.holds_rows:
+            graph = self._graph
+            return resolve(told, self, graph.vertices.secret, graph.schema.attributes)
+        return Resolved(told, {}, ())  # type: ignore[arg-type]  # No row among them.
+
+    @abc.abstractmethod
+    def rows(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return what is held of rows, by keys as `ktsafe.state.rows` draws them."""
+
+    @abc.abstractmethod
+    def rows_from(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield what is held by keys that begin so, ascending."""
+
     @abc.abstractmethod
     def commit(
         self,
-        changes: Sequence[Change],
+        changes: Sequence[Told] | Resolved,
         positions: Mapping[tuple[str, int], Position],
         *,
         source_identity: Mapping[str, str] | None = None,
         cut: PendingCut | None = None,
     ) -> None:
         """Merge `changes` and advance `positions` in one atomic, synced write: a checkpoint.
+
+        Rows are held in the same write. Those that need a row of before, which is not held, are
+        passed over: `resolve` says which they are.
 
         With `cut` the checkpoint is a release cut: it is recorded in the same write, and the state
         as of now stays readable through `cut_snapshot` until `Ledger.stage` consumes the cut.

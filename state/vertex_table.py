@@ -58,7 +58,7 @@ class VertexTable:
         # Before groups, so the values of a group can be counted.
         self.categories = [[schema.ungrouped(name, None)] for name in schema.attributes]
         self._schema = schema
-        self._secret = secret
+        self.secret = secret
         self._absent: dict[bytes, int] = {}
         self._free: list[int] = []
         self._code_of: list[dict[str, int]] = [{texts[0]: 0} for texts in self.categories]
@@ -74,19 +74,23 @@ class VertexTable:
         """Number of vertex numbers in use."""
         return len(self.numbers) + len(self._absent)
 
-    def find(self, vertex_id: str) -> int | None:
+    def find(self, vertex_id: str | bytes) -> int | None:
         """Return the number of a person, None if nothing is remembered."""
+        if isinstance(vertex_id, bytes):
+            return self._absent.get(vertex_id)
         number = self.numbers.get(vertex_id)
         # Hashing is worth while only if somebody is remembered by a hash.
         if number is None and self._absent:
             return self._absent.get(self.alias(vertex_id))
         return number
 
-    def alias(self, vertex_id: str) -> bytes:
-        """Return the keyed hash under which an absent person is remembered."""
-        return keyed_hash(self._secret, vertex_id)
+    def alias(self, vertex_id: str | bytes) -> bytes:
+        """Return the keyed hash under which an absent person is remembered; of one, itself."""
+        if isinstance(vertex_id, bytes):
+            return vertex_id
+        return keyed_hash(self.secret, vertex_id)
 
-    def allocate(self, vertex_id: str) -> int:
+    def allocate(self, vertex_id: str | bytes) -> int:
         """Give the smallest free number to a person of whom nothing is remembered."""
         label = self.alias(vertex_id)
         number = self._numbered(label)

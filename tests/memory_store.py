@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ktsafe import Schema
-from ktsafe.state.changes import Change
+from ktsafe.state.changes import Change, Told
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
 from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
 from ktsafe.state.registers import Origins, VertexRecord
 from ktsafe.state.resident import ResidentGraph, Touched
+from ktsafe.state.rows import Resolved
 from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
 from ktsafe.state.store import GraphStore, Position
 
@@ -38,6 +39,7 @@ class MemoryDisk:
     identity: dict[str, str] = dataclasses.field(default_factory=dict)
     entries: dict[bytes, bytes] = dataclasses.field(default_factory=lambda: dict(EMPTY))
     pages: dict[bytes, bytes] = dataclasses.field(default_factory=dict)
+    rows: dict[bytes, bytes] = dataclasses.field(default_factory=dict)
     n_scrubbed: int = 0
     n_until_cut: int = -1
 
@@ -50,6 +52,7 @@ class MemoryDisk:
             dict(self.identity),
             dict(self.entries),
             dict(self.pages),
+            dict(self.rows),
             self.n_scrubbed,
             self.n_until_cut,
         )
@@ -79,7 +82,7 @@ class MemoryStore(GraphStore):
 
     def commit(
         self,
-        changes: Sequence[Change],
+        changes: Sequence[Told] | Resolved,
         positions: Mapping[tuple[str, int], Position],
         *,
         source_identity: Mapping[str, str] | None = None,
@@ -88,8 +91,10 @@ class MemoryStore(GraphStore):
         """Merge `changes` and advance `positions`; with `cut` freeze the state as of now."""
         disk = self.disk
         cut_writes: Writes = {} if cut is None else self.ledger.take_cut(cut)
-        self._merge(changes)
-        disk.writes.append(list(changes))
+        merged, rows, _ = changes if isinstance(changes, Resolved) else self.resolve(changes)
+        self._merge(merged)
+        disk.writes.append(list(merged))
+        _update(disk.rows, rows)
         for (topic, partition), position in positions.items():
             self._positions[topic, partition] = Position(*position)
         if source_identity is not None:
@@ -100,6 +105,14 @@ class MemoryStore(GraphStore):
             disk.n_until_cut = len(disk.writes)
             self._frozen = self._graph.freeze()
             self.ledger.cut_taken(cut)
+
+    def rows(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return what is held of rows."""
+        return [self.disk.rows.get(key) for key in keys]
+
+    def rows_from(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield what is held by keys that begin so, ascending."""
+        yield from sorted(item for item in self.disk.rows.items() if item[0].startswith(prefix))
 
     def snapshot(self) -> GraphSnapshot:
         """Return a copy of the graph as of the last commit."""
@@ -159,11 +172,7 @@ class MemoryStore(GraphStore):
 
     def _write(self, entries: Writes, pages: Writes) -> None:
         for kept, changed in ((self.disk.entries, entries), (self.disk.pages, pages)):
-            for name, value in changed.items():
-                if value is None:
-                    kept.pop(name, None)
-                else:
-                    kept[name] = value
+            _update(kept, changed)
 
     def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
         return [self.disk.pages.get(name) for name in names]
@@ -174,6 +183,14 @@ class MemoryStore(GraphStore):
 
     def _cut_gone(self) -> None:
         self._frozen, self.disk.n_until_cut = None, -1
+
+
+def _update(kept: dict[bytes, bytes], changed: Writes) -> None:
+    for name, value in changed.items():
+        if value is None:
+            kept.pop(name, None)
+        else:
+            kept[name] = value
 
 
 def _impossible() -> Exception:

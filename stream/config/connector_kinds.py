@@ -107,10 +107,13 @@ class ConnectorTable(Section, frozen=True, tag_field="kind", metaclass=_TableMet
 
 
 class SourceTable(ConnectorTable, frozen=True):
-    """`[source]`: where events come from, and how they are wrapped."""
+    """`[source]`: where events come from, and how they are wrapped.
+
+    With `tables` records are change envelopes of Debezium instead: rows of these tables.
+    """
 
     event_format: Format = "plain"
-    debezium: Tables | None = None
+    tables: Tables = ()
 
     @property
     def gives_whole_moments(self) -> bool:

@@ -36,7 +36,7 @@ from ktsafe.stream.files.config_errors import config_error_text
 from ktsafe.stream.files.graphs import AttributesTable, read_schema
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
-from ktsafe.stream.ingest.envelopes import Wrapping
+from ktsafe.stream.ingest.envelopes import Format
 from ktsafe.stream.slots import Slots, parse_slots
 
 
@@ -284,31 +284,35 @@ def _check_together(config: Config, name: str) -> None:
         raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
 
 
-def wrapping(source: SourceTable) -> Wrapping:
-    """Return how events are wrapped in the records of a source.
+def wrapping(source: SourceTable) -> Format | Tables:
+    """Return how events are wrapped in the records of a source, or of which tables rows are.
 
     Raises
     ------
     InvalidGraph
-        If format and tables do not fit together.
+        If both are given, no table is one of people, or one is listed twice.
     """
-    if (source.event_format == "debezium") != (source.debezium is not None):
-        msg = 'source.event_format = "debezium" and [source.debezium] go together.'
-        raise InvalidGraph(msg, hint="The tables and columns of the database stand in the latter.")
-    if source.event_format != "debezium":
+    tables = source.tables
+    if not tables:
         return source.event_format
-    assert source.debezium is not None
-    return source.debezium
+    if source.event_format != "plain":
+        msg = "source.event_format and [[source.tables]] do not go together."
+        raise InvalidGraph(msg, hint="Rows of tables come in the envelopes of Debezium.")
+    if all(table.id is None for table in tables):
+        raise InvalidGraph("source.tables names no table of people.", hint="One has an id.")
+    names = [table.table for table in tables]
+    if len(set(names)) < len(names):
+        raise InvalidGraph("source.tables names a table twice.")
+    return tables
 
 
 def _check_columns(source: SourceTable, schema: Schema) -> None:
     """Refuse to read columns that nobody asked for."""
-    tables = wrapping(source)
-    if isinstance(tables, Tables):
-        for table in tables.vertices:
-            if unknown := table.attributes.keys() - set(schema.attributes):
-                msg = f"source.debezium: {min(unknown)} is no attribute of the schema."
-                raise InvalidGraph(msg)
+    wrapping(source)
+    for table in source.tables:
+        if unknown := table.attributes.keys() - set(schema.attributes):
+            msg = f"source.tables: {min(unknown)} is no attribute of the schema."
+            raise InvalidGraph(msg)
 
 
 def _check_private(config: Config, site: Site, name: str) -> None:

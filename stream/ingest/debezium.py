@@ -1,46 +1,51 @@
-"""Rows of a database as events: the change envelope of Debezium, read by a table of columns.
+"""Rows of a database: the change envelope of Debezium, read by a list of tables.
 
-Debezium tells of a row before and after a change, and of what happened (`op`):
+A topic of envelopes is a log of rows. The key of a record is that of a row, and the order of the
+log is that of its changes. What became of the row is in `op`:
 
-    c, r, u    created, read by a snapshot, updated    -> vertex.upsert, edge.add, from `after`
-    d          deleted                                 -> vertex.delete, edge.remove, from `before`
+    c, r, u    created, read by a snapshot, updated    the row is as `after` shows it
+    d          deleted                                 it is gone, whatever `before` shows
+    t          the table was emptied                   all its rows are gone
 
-Which table holds vertices and which edges, and in which columns, is configured; changes of other
-tables, and the marks at which transactions begin and end, change nothing. The time of an event is
-the time of the change in the database. Envelopes may come with their schema
-(`value.converter.schemas.enable`) or without.
+What a row means follows from the list. Rows of other tables, tombstones, and the marks at which
+transactions begin and end, change nothing. What the store held of a row says what it was before
+(`ktsafe.state.rows`). The time of a change says to which slot it belongs, and nothing else.
 """
 
 from __future__ import annotations
 
-import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
 
-from ktsafe.connectors.base import Record
+from ktsafe import Schema
+from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.errors import InvalidGraph
+from ktsafe.state.changes import PersonRow, RowChange, Stamp, TableCleared, TieRow, Told
 from ktsafe.stream.ingest import events
-from ktsafe.stream.ingest.events import AttributeValue, Event, MalformedEvent
-from ktsafe.stream.process.logs import get_logger
-
-log = get_logger(__name__)
+from ktsafe.stream.ingest.columns import Convert, converted, converters
+from ktsafe.stream.ingest.events import MalformedEvent
+from ktsafe.stream.ingest.judged import JudgedRecords
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
 """What stands for a long value that did not change and was not told."""
 OTHER_TABLES_MAX: Final = 20
-"""Names that are kept of tables which are not configured."""
+"""Names that are kept of tables which are not listed."""
 _TABLE: Final = re.compile(r"[A-Za-z_]\w{0,30}(\.[A-Za-z_]\w{0,30})?", re.ASCII)
-_WRITTEN: Final = frozenset({"c", "r", "u"})
-_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_SCHEMAS_MAX: Final = 256
+"""Schemas of envelopes that are remembered: one for each version of each table."""
+_ONCE: Final = (b'"after":', b'"before":', b'"op":')
+KIND_CHARS_MAX: Final = 64
+"""Of the kind of a tie: a word, not a text."""
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Row = dict[str, Any]
 
 
-class PeopleColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of people.
+class MirroredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of people, which has an `id`, or of ties, which has `source` and `target`.
 
     Attributes
     ----------
@@ -49,27 +54,37 @@ class PeopleColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id:
         The column with a person's id, a text or a whole number.
     attributes:
-        The column of each attribute.
+        The column of each attribute that is not in one of its own name.
+    source, target:
+        The columns with the ids of both ends.
+    kind:
+        The column with the kind of a tie.
+    directed:
+        Whether a tie goes from its source to its target.
+    key:
+        The columns of the primary key, for records that come without one, as lines of files do.
     """
 
     table: Name
-    id: Name
+    id: Name | None = None
     attributes: dict[str, Name] = {}
+    source: Name | None = None
+    target: Name | None = None
+    kind: Name | None = None
+    directed: bool = False
+    key: tuple[Name, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a table of people nor one of ties."""
+        of_ties = (self.source, self.target, self.kind, self.directed or None)
+        is_of_people = self.id is not None and of_ties == (None,) * 4
+        is_of_ties = self.id is None and self.source and self.target and not self.attributes
+        if not (is_of_people or is_of_ties):
+            raise ValueError("a table has id and attributes, or source, target, kind and directed")
 
 
-class TieColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of ties: the columns with the ids of both ends."""
-
-    table: Name
-    source: Name
-    target: Name
-
-
-class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where in the database the graph is."""
-
-    vertices: Annotated[tuple[PeopleColumns, ...], msgspec.Meta(min_length=1)]
-    edges: tuple[TieColumns, ...] = ()
+Tables = tuple[MirroredTable, ...]
+"""Where in the database the graph is."""
 
 
 class _Source(msgspec.Struct, frozen=True):
@@ -80,6 +95,9 @@ class _Source(msgspec.Struct, frozen=True):
     db: str | None = None
     ts_us: int | None = None
     ts_ms: int | None = None
+    lsn: int | None = None
+    file: str | None = None
+    pos: int | None = None
 
     def name(self) -> str | None:
         """Return the name that a configuration would best mean the table by, if it looks like one.
@@ -89,17 +107,20 @@ class _Source(msgspec.Struct, frozen=True):
         name = ".".join(part for part in (self.schema or self.db, self.table) if part)
         return name if _TABLE.fullmatch(name) else None
 
-    def names(self) -> set[str | None]:
-        """Return the names by which a configuration may mean the table."""
-        return {self.table, f"{self.schema}.{self.table}", f"{self.db}.{self.table}"}
+    def position(self) -> int | None:
+        """Return the place in the log of PostgreSQL or MySQL; None of other databases."""
+        if self.lsn is not None or self.file is None or self.pos is None:
+            return self.lsn
+        number = self.file.rpartition(".")[2]
+        return int(number) << 48 | self.pos if number.isdecimal() else None
 
 
 class _Change(msgspec.Struct, frozen=True):
     """The part of the envelope that matters here."""
 
     op: str | None = None
-    before: Row | None = None
-    after: Row | None = None
+    before: msgspec.Raw = msgspec.Raw()
+    after: msgspec.Raw = msgspec.Raw()
     source: _Source | None = None
     ts_ms: int | None = None
     status: str | None = None
@@ -109,133 +130,312 @@ class _Envelope(_Change, frozen=True):
     """A change by itself, or in `payload` beside its schema."""
 
     payload: _Change | None = None
+    schema: msgspec.Raw = msgspec.Raw()
+
+
+class _Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The key of a record beside its schema."""
+
+    schema: msgspec.Raw
+    payload: msgspec.Raw
 
 
 _envelopes: Final = msgspec.json.Decoder(_Envelope)
+_rows: Final = msgspec.json.Decoder(Row | None)
+_keys: Final = msgspec.json.Decoder(_Key)
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
-class RowEvents:
-    """Turns changes of rows into events.
+class RowJudge:
+    """Decides what records of envelopes do to rows.
+
+    Attributes
+    ----------
+    other_tables:
+        Tables whose rows came and that are not listed: some of their names.
 
     Parameters
     ----------
     tables:
         Which tables and columns mean what.
-    other_tables:
-        The names of other tables that came are added here.
+    schema:
+        The attributes; a column that has the name of one holds it.
+    record_bytes_max:
+        Greater values are dead-lettered undecoded.
     """
 
-    def __init__(self, tables: Tables, other_tables: set[str] | None = None) -> None:
-        log.warning(
-            "rows of a database: what its log does not tell is not known. Let each table of ties "
-            "have one row for a pair, ids be columns of the key (or REPLICA IDENTITY FULL), and no "
-            "table be truncated; docs/service.md says more"
-        )
-        self._tables = tables
-        self._other_tables = set() if other_tables is None else other_tables
+    def __init__(self, tables: Tables, schema: Schema, *, record_bytes_max: int) -> None:
+        self.other_tables: set[str] = set()
+        self._schema = schema
+        self._record_bytes_max = record_bytes_max
+        self._listed = {table.table: _Listed(table, schema) for table in tables}
+        self._by_source: dict[tuple[str | None, ...], _Listed | None] = {}
+        self._converters: dict[bytes, dict[str, Convert]] = {b"": {}}
 
-    def decode(self, record: Record) -> Event | None:
-        """Return the event that a record's change comes to; None if it concerns no table of ours.
+    def missing_tables(self) -> set[str]:
+        """Return the names of tables that are listed and of which no row came."""
+        came = self._by_source.values()
+        return {name for name, listed in self._listed.items() if listed not in came}
+
+    def judge(self, records: Sequence[Record]) -> JudgedRecords:
+        """Return what records do. One that is refused may still end what its row said before."""
+        judged = JudgedRecords([], {}, {})
+        for place, record in enumerate(records):
+            told, error = None, None
+            try:
+                if record.value is not None:
+                    told, error = self._told(record, record.value)
+            except MalformedEvent as refused:
+                error = refused
+            if error is not None:
+                judged.letters[place] = DeadLetter(record, error.reason, error.detail)
+            judged.changes.append(told)
+        return judged
+
+    def _told(self, record: Record, value: bytes) -> tuple[Told | None, MalformedEvent | None]:
+        """Return what a record tells of a row, and what is wrong with that."""
+        if len(value) > self._record_bytes_max:
+            raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
+        envelope = events.decoded(_envelopes, value)
+        if any(value.count(name) > 1 for name in _ONCE):
+            events.check_keys(value)
+        change = envelope.payload or envelope
+        if change.op is None:
+            if change.status in {"BEGIN", "END"}:
+                return None, None
+            raise MalformedEvent("missing_field", "at op: no change envelope of Debezium")
+        source = change.source
+        if source is None:
+            raise MalformedEvent("missing_field", "at source")
+        listed = self._of(source)
+        if listed is None:
+            return None, None
+        name = f"{source.db}.{source.schema}.{source.table}"
+        at = (record.topic, record.partition, record.offset)
+        stamp = Stamp(_time_us(source, change, record), *at)
+        if change.op == "t":
+            return TableCleared(stamp, name, source.position()), None
+        if change.op not in {"c", "r", "u", "d"}:
+            raise MalformedEvent("unknown_event_type", "at op")
+        before, after = _row(change.before), _row(change.after)
+        if change.op == "d":
+            after = None
+        elif after is None:
+            raise MalformedEvent("missing_field", "at after")
+        key, former = listed.keys(record.key, before, after)
+        row, error = None, None
+        if after is not None:
+            try:
+                row, error = listed.row(after, self._converters_of(bytes(envelope.schema)))
+            except MalformedEvent as refused:
+                error = refused
+        by_content = record.key is None and change.op in {"u", "d"}
+        told = RowChange(stamp, name, key, row, former, by_content, source.position())
+        return told, error
+
+    def _of(self, source: _Source) -> _Listed | None:
+        """Return how to read the rows of a table; None if it is not listed."""
+        where = (source.db, source.schema, source.table)
+        if where not in self._by_source:
+            names = (source.table, f"{source.schema}.{source.table}", f"{source.db}.{source.table}")
+            found = (self._listed[name] for name in names if name in self._listed)
+            listed = next(found, None)
+            if listed is None:
+                if len(self.other_tables) < OTHER_TABLES_MAX and (name := source.name()):
+                    self.other_tables.add(name)
+                return None
+            self._by_source[where] = listed
+        return self._by_source[where]
+
+    def _converters_of(self, schema: bytes) -> Mapping[str, Convert]:
+        found = self._converters.get(schema)
+        if found is None:
+            found = converters(schema)
+            if len(self._converters) < _SCHEMAS_MAX:
+                self._converters[schema] = found
+        return found
+
+
+class _Listed:
+    """A table of the list, and how its rows are read."""
+
+    def __init__(self, table: MirroredTable, schema: Schema) -> None:
+        self._table = table
+        self._schema = schema
+        names = {name: name for name in schema.attributes} | table.attributes
+        self._columns = {} if table.id is None else names
+
+    def keys(
+        self, key: bytes | None, before: Row | None, after: Row | None
+    ) -> tuple[bytes, bytes | None]:
+        """Return what tells a row from all others, and what told it before, if that is not known.
 
         Raises
         ------
         MalformedEvent
-            If the record holds no envelope, or lacks what its table needs.
+            If nothing does.
         """
-        value = record.value or b""
-        envelope = events.decoded(_envelopes, value)
-        events.check_keys(value)
-        change = envelope.payload or envelope
-        if change.op is None:
-            if change.status in {"BEGIN", "END"}:
-                return None
-            raise MalformedEvent("missing_field", "at op")
-        if change.source is None:
-            raise MalformedEvent("missing_field", "at source")
-        names = change.source.names()
-        for vertex_table in self._tables.vertices:
-            if vertex_table.table in names:
-                return _vertex(vertex_table, change)
-        for edge_table in self._tables.edges:
-            if edge_table.table in names:
-                return _edge(edge_table, change)
-        if len(self._other_tables) < OTHER_TABLES_MAX and (name := change.source.name()):
-            self._other_tables.add(name)
+        if key is not None:
+            return _key(key), None
+        row = before if after is None else after
+        if row is None:
+            raise MalformedEvent("missing_field", "at before: the record has no key")
+        now = self._by_content(row)
+        return now, None if before is None or after is None else self._by_content(before)
+
+    def _by_content(self, row: Row) -> bytes:
+        """Return the key of a row whose record has none: of a tie, all that it says."""
+        table = self._table
+        columns = table.key or ((table.id,) if table.id is not None else tuple(row))
+        try:
+            return _encode({column: row[column] for column in columns})
+        except KeyError as error:
+            raise MalformedEvent("missing_field", f"at column {error.args[0]}") from None
+
+    def row(
+        self, row: Row, by_type: Mapping[str, Convert]
+    ) -> tuple[PersonRow | TieRow, MalformedEvent | None]:
+        """Return what a row says, and what is wrong with one of its attributes.
+
+        Raises
+        ------
+        MalformedEvent
+            If it names no person, or no two.
+        """
+        table = self._table
+        if table.id is not None:
+            vertex_id = _id(row, table.id, by_type)
+            attributes, untold, error = self._attributes(row, by_type)
+            return PersonRow(vertex_id, attributes, untold), error
+        assert table.source is not None
+        assert table.target is not None
+        source, target = _id(row, table.source, by_type), _id(row, table.target, by_type)
+        if source == target and source is not None:
+            raise MalformedEvent("self_loop")
+        kind = None if table.kind is None else _kind(row, table.kind, by_type)
+        return TieRow(source, target, kind, table.directed), None
+
+    def _attributes(
+        self, row: Row, by_type: Mapping[str, Convert]
+    ) -> tuple[dict[str, str | None], tuple[str, ...], MalformedEvent | None]:
+        """Return the attributes of a person, those that are untold, and what is wrong with one."""
+        told: dict[str, str | None] = {}
+        untold: list[str] = []
+        error = None
+        for name, column in self._columns.items():
+            if column not in row:
+                continue
+            if row[column] == UNAVAILABLE:
+                untold.append(name)
+                continue
+            try:
+                told[name] = self._text(name, _value(row, column, by_type))
+            except MalformedEvent as refused:
+                told[name], error = None, refused
+        return told, tuple(untold), error
+
+    def _text(self, name: str, value: object) -> str | None:
+        is_code = name in self._schema.nominal
+        text = events.attribute_text(value, is_code=is_code)  # type: ignore[arg-type]
+        if name in self._schema.buckets:
+            try:
+                self._schema.category(name, text)
+            except InvalidGraph:
+                raise MalformedEvent("bad_attribute", _bad_border(name, self._schema)) from None
+        return text
+
+
+def _bad_border(name: str, schema: Schema) -> str:
+    detail = events.bad_border(name, schema).detail
+    return f"{detail}; dates and decimals need the schema (value.converter.schemas.enable)"
+
+
+def _row(raw: msgspec.Raw) -> Row | None:
+    """Return a row; whether it gives a column twice is seen by the quotes around keys and texts."""
+    told = bytes(raw)
+    if not told:
         return None
+    row: Row | None = events.decoded(_rows, told)
+    if row is not None:
+        n_quotes = 2 * len(row) + 2 * sum(type(value) is str for value in row.values())
+        if told.count(b'"') != n_quotes:
+            events.check_keys(told)
+    return row
 
 
-def _vertex(table: PeopleColumns, change: _Change) -> Event:
-    row, written = _row(change)
-    vertex_id, time = _id(row, table.id), _time(change)
-    if not written:
-        return events.VertexDeleteEvent(vertex_id, time)
-    _check_identity(change, row, table.id)
-    told = {a: column for a, column in table.attributes.items() if row.get(column) != UNAVAILABLE}
-    attributes = {name: _value(row, column) for name, column in told.items()}
-    return events.VertexUpsertEvent(vertex_id, attributes, time)
+def _key(key: bytes) -> bytes:
+    """Return the key of a record without its schema, columns in one order."""
+    try:
+        try:
+            payload = bytes(_keys.decode(key).payload)
+        except msgspec.ValidationError:
+            payload = key
+        return _encode(msgspec.json.decode(payload))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return key  # Of another converter: what it is does not matter.
 
 
-def _edge(table: TieColumns, change: _Change) -> Event:
-    row, written = _row(change)
-    source, target = _id(row, table.source), _id(row, table.target)
-    if not written:
-        return events.EdgeRemoveEvent(source, target, _time(change))
-    _check_identity(change, row, table.source, table.target)
-    return events.EdgeAddEvent(source, target, _time(change))
+def _value(row: Row, column: str, by_type: Mapping[str, Convert]) -> object:
+    """Return the value of a column; None where it is missing.
 
-
-def _check_identity(change: _Change, row: Row, *columns: str) -> None:
-    """Refuse an update that makes of a row another person or tie.
-
-    One record is one event, and this would be two: nothing is done by halves. Debezium tells of a
-    changed primary key as of a deletion and a creation, so this concerns other keys only, and
-    those only if the database tells the row before.
+    Raises
+    ------
+    MalformedEvent
+        If its type has no one text. The column is named, since it is a setting.
     """
-    before = change.before or {}
-    for column in columns:
-        if before.get(column) is not None and _id(before, column) != _id(row, column):
-            raise MalformedEvent("wrong_type", f"at column {column}: it must not change")
-
-
-def _row(change: _Change) -> tuple[Row, bool]:
-    """Return the row that tells what a change is about, and whether it is there from then on."""
-    if change.op in _WRITTEN:
-        row, where = change.after, "after"
-    elif change.op == "d":
-        row, where = change.before, "before"
-    else:
-        raise MalformedEvent("unknown_event_type", "at op")
-    if row is None:
-        raise MalformedEvent("missing_field", f"at {where}")
-    return row, where == "after"
-
-
-def _id(row: Mapping[str, Any], column: str) -> str:
-    """Return an id as text; columns are settings, so errors may name them."""
-    value = row.get(column)
+    value = row[column]
     if value is None:
+        return None
+    convert = by_type.get(column)
+    if convert is None:
+        if isinstance(value, str | int | float):
+            return value
+        raise MalformedEvent("wrong_type", f"at column {column}: it has parts")
+    try:
+        return converted(convert, value)
+    except MalformedEvent as error:
+        raise MalformedEvent(error.reason, f"at column {column}: {error.detail}") from None
+
+
+def _id(row: Row, column: str, by_type: Mapping[str, Convert]) -> str | None:
+    """Return an id as text; None where it is as before."""
+    if row.get(column) is None:
         raise MalformedEvent("missing_field", f"at column {column}")
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if row[column] == UNAVAILABLE:
+        return None
+    value = _value(row, column, by_type)
+    if isinstance(value, bool | float):
         raise MalformedEvent("wrong_type", f"at column {column}")
     return events.checked_id(str(value))
 
 
-def _value(row: Mapping[str, Any], column: str) -> AttributeValue:
-    """Return an attribute's value; a column that is absent is one that is empty."""
-    value: Any = row.get(column)
-    if value is None or isinstance(value, str | int | float):
-        return value
-    raise MalformedEvent("wrong_type", f"at column {column}")
+def _kind(row: Row, column: str, by_type: Mapping[str, Convert]) -> str | None:
+    """Return the kind of a tie; None where it has none."""
+    if column not in row:
+        raise MalformedEvent("missing_field", f"at column {column}")
+    return checked_kind(events.attribute_text(_value(row, column, by_type), is_code=True))  # type: ignore[arg-type]
 
 
-def _time(change: _Change) -> datetime.datetime | int | None:
-    """Return when the row changed, else when Debezium saw it, else None: the record's time."""
-    assert change.source is not None
-    if change.source.ts_us:
-        if change.source.ts_us < events.EPOCH_MS_MIN * 1000:
-            raise MalformedEvent("bad_time", "at source.ts_us: before 1990")
-        try:
-            return _EPOCH + datetime.timedelta(microseconds=change.source.ts_us)
-        except OverflowError:
-            raise MalformedEvent("bad_time", "at source.ts_us") from None
-    return change.source.ts_ms or change.ts_ms
+def checked_kind(kind: str | None) -> str | None:
+    """Return the kind of a tie; refuse one that is no word.
+
+    Raises
+    ------
+    MalformedEvent
+    """
+    if kind is not None and len(kind) > KIND_CHARS_MAX:
+        raise MalformedEvent("bad_kind", f"longer than {KIND_CHARS_MAX} characters")
+    return kind
+
+
+def _time_us(source: _Source, change: _Change, record: Record) -> int:
+    """Return when a row changed, else when Debezium saw it, else when the record was written.
+
+    A time that is none takes no row out of the log: it counts as one long ago.
+    """
+    ms = (source.ts_ms, change.ts_ms, record.timestamp_ms)
+    given = (source.ts_us, *(each * 1000 for each in ms if each is not None))
+    for time_us in given:
+        if time_us is not None and events.EPOCH_MS_MIN * 1000 <= time_us <= events.TIME_US_MAX:
+            return time_us
+    return events.TIME_US_MIN

@@ -1,11 +1,11 @@
-"""How events are wrapped in records: plain, as CloudEvents 1.0, or as Debezium's change envelope.
+"""How events are wrapped in records: plain, or as CloudEvents 1.0.
 
 A CloudEvent carries the type of the event in its `type` (`vertex.upsert`, or with a prefix of the
 producer's, such as `org.example.vertex.upsert`), its time in `time`, and our other fields in
 `data`. In structured mode the record's value is the whole envelope; in binary mode the value is
 the data alone and the rest comes in headers `ce_...` (the CloudEvents binding for Kafka). A `time`
 inside the data is ignored: the envelope's counts. Files know the structured mode only, because
-their lines have no headers. Debezium's envelope is read by `ktsafe.stream.ingest.debezium`.
+their lines have no headers.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import msgspec
 
 from ktsafe.connectors.base import Record
-from ktsafe.stream.ingest import debezium, events
+from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import Event, MalformedEvent
 
-Format = Literal["plain", "cloudevents", "debezium"]
-Wrapping: TypeAlias = Literal["plain", "cloudevents"] | debezium.Tables
-"""How to unwrap: by a format that says all, or by the tables of a database."""
-Decode = Callable[[Record], Event | None]
+Format = Literal["plain", "cloudevents"]
+Decode = Callable[[Record], Event]
 
 _SPEC_VERSION: Final = "1."
 _HEADERS: Final = frozenset({"ce_specversion", "ce_type", "ce_time"})
@@ -50,14 +48,11 @@ _data: Final[Mapping[str, msgspec.json.Decoder[Any]]] = MappingProxyType(
 )
 
 
-def decoder(event_format: Wrapping, other_tables: set[str] | None = None) -> Decode:
-    """Return what turns a record with a value into an event, or into None if it means nothing.
+def decoder(event_format: Format) -> Decode:
+    """Return what turns a record with a value into an event.
 
-    The returned function raises `MalformedEvent` with the reason why a record holds no event. Names
-    of tables whose rows mean nothing are added to `other_tables`.
+    The returned function raises `MalformedEvent` with the reason why a record holds no event.
     """
-    if isinstance(event_format, debezium.Tables):
-        return debezium.RowEvents(event_format, other_tables).decode
     return _cloud_event if event_format == "cloudevents" else _plain
 
 

@@ -107,6 +107,8 @@ REASONS: Final = (
     "wrong_type",
     "bad_id",
     "bad_attribute",
+    "bad_kind",
+    "unknown_row",
     "self_loop",
     "bad_time",
     "no_time",
@@ -282,10 +284,7 @@ def attribute_text(value: AttributeValue, *, is_code: bool = False) -> str | Non
 
 
 def bad_border(name: str, schema: Schema) -> MalformedEvent:
-    """Return the error of a value that fits into no bucket of its attribute.
-
-    Debezium writes a date as days since 1970: a number, and none of the dates of its borders.
-    """
+    """Return the error of a value that fits into no bucket of its attribute."""
     is_date = isinstance(schema.buckets[name][0], str)
     what = "a date such as 2020-01-31" if is_date else "a number"
     return MalformedEvent("bad_attribute", f"{name} must be {what}")

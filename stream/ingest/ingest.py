@@ -22,14 +22,19 @@ from typing import Final
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
 from ktsafe.connectors.errors import Unavailable
-from ktsafe.state.changes import Change
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore, Position
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
-from ktsafe.stream.ingest.envelopes import Wrapping
-from ktsafe.stream.ingest.judge import KINDS, Judge
+from ktsafe.stream.ingest.held import Held
+from ktsafe.stream.ingest.judge import KINDS
+from ktsafe.stream.ingest.made_of import (
+    UNKNOWN_ROW,
+    FeedFormat,
+    check_made_of,
+    judge_of,
+)
 from ktsafe.stream.ingest.runs import Run
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
@@ -40,6 +45,8 @@ LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
 record, and a batch of great ones would fill the memory."""
 
+_LATE: Final = ("late", "older than the lateness bound")
+_AHEAD: Final = ("ahead_of_time", "ahead of what follows it")
 _partition_of: Final = attrgetter("topic", "partition")
 _offset_of: Final = attrgetter("offset")
 
@@ -98,7 +105,7 @@ class IngestSettings:
     lateness_max_s:
         How far an event may lie behind the newest one of its partition.
     event_format:
-        How events are wrapped in records.
+        How events are wrapped in records; or the tables of a database whose rows they are.
     """
 
     batch_records_max: int = 10_000  # 10 MiB at most, and a write to the disk costs each little.
@@ -106,19 +113,7 @@ class IngestSettings:
     poll_timeout_s: float = 0.2
     record_bytes_max: int = 1_048_576
     lateness_max_s: int = 604_800
-    event_format: Wrapping = "plain"
-
-
-@dataclasses.dataclass(slots=True)
-class _Held:
-    """What was taken in since the last checkpoint: `records` of them, the first at `since_s`."""
-
-    changes: list[Change] = dataclasses.field(default_factory=list)
-    letters: list[DeadLetter] = dataclasses.field(default_factory=list)
-    letter_bytes: int = 0
-    partitions: set[tuple[str, int]] = dataclasses.field(default_factory=set)
-    records: int = 0
-    since_s: float = 0.0
+    event_format: FeedFormat = "plain"
 
 
 class Ingest:
@@ -148,11 +143,13 @@ class Ingest:
         self._observer = observer
         self._monotonic = clocks.monotonic
         stored = store.positions()
-        self._judge = Judge(
+        self._is_log = isinstance(settings.event_format, tuple)
+        check_made_of(store, rows=self._is_log)
+        self._judge = judge_of(
+            settings.event_format,
             schema,
-            wall_us=clocks.wall_us,
             record_bytes_max=settings.record_bytes_max,
-            event_format=settings.event_format,
+            wall_us=clocks.wall_us,
         )
         # The greatest event time believed of each partition: decides lateness, kept with offsets.
         self._clocks_us = {
@@ -170,11 +167,12 @@ class Ingest:
         self._passed_at_s = clocks.monotonic()
         self._identity = store.source_identity()
         self._heard_s: dict[tuple[str, int], float] = {}
-        self._held = _Held()
+        self._held = Held()
         self._undecided: dict[tuple[str, int], list[Record]] = {}
         self._lateness_us = settings.lateness_max_s * 1_000_000
         self._n_taken = self._n_other_tables = 0
         self._has_applied = self._has_warned = False
+        self._is_new = not stored
 
     @property
     def offsets(self) -> Mapping[tuple[str, int], int]:
@@ -215,6 +213,8 @@ class Ingest:
         taken = self._take(runs, _Limit(admits, limit_us, stop_at=stop_at), started)
         if records:
             self._observer.applied(self._monotonic() - started)
+        elif self._is_new and self._n_taken:
+            self._warn_of_missing_tables()
         return taken
 
     def decide(
@@ -245,7 +245,8 @@ class Ingest:
     def checkpoint(self, cut: PendingCut | None = None) -> None:
         """Make everything held durable, in this order.
 
-        1. Dead letters, so no offset passes a record that is recorded nowhere.
+        1. Dead letters, so no offset passes a record that is recorded nowhere. Of rows the store
+           says which it does not understand.
         2. Changes, offsets, clocks and the release cut, in one synced write of the store.
         3. The source learns of it, for lag tools only.
 
@@ -261,15 +262,17 @@ class Ingest:
             return
         started = self._monotonic()
         # Step 1
-        if held.letters:
-            self._dead_letters.write(held.letters)
-            for reason, count in Counter(letter.reason for letter in held.letters).items():
+        resolved = self._store.resolve(held.changes) if self._is_log else None
+        unknown = [held.unsure[place] for place in resolved.unknown] if resolved else []
+        if letters := held.letters + [DeadLetter(each, *UNKNOWN_ROW) for each in unknown]:
+            self._dead_letters.write(letters)
+            for reason, count in Counter(letter.reason for letter in letters).items():
                 self._observer.dead_letter(reason, count)
             held.letters, held.letter_bytes = [], 0
         # Step 2
         positions = {p: self._position(p) for p in held.partitions | passing}
-        self._store.commit(held.changes, positions, source_identity=grown, cut=cut)
-        self._identity, self._held = identity, _Held()
+        self._store.commit(resolved or held.changes, positions, source_identity=grown, cut=cut)
+        self._identity, self._held = identity, Held()
         self._passed.update((p, position.start) for p, position in positions.items())
         # Step 3
         with suppress(Unavailable):
@@ -304,10 +307,22 @@ class Ingest:
         self._has_warned = True
         log.warning(
             "no record of the feed could be applied: is it of another event_format, or do its rows "
-            "come from tables that are not configured?",
+            "come from tables that source.tables does not name?",
             records=self._n_taken,
             tables=",".join(sorted(self._judge.other_tables))[:TABLES_CHARS_MAX] or None,
         )
+
+    def _warn_of_missing_tables(self) -> None:
+        """Say once, at the end of a feed that was begun now, that no row came of some tables."""
+        self._is_new = False
+        missing, came = self._judge.missing_tables(), self._judge.other_tables
+        if missing and came:
+            named = [f"missing:{','.join(sorted(missing))}", f"came:{','.join(sorted(came))}"]
+            log.warning(
+                "no row came of some tables that source.tables names, but of others: is a name "
+                "misspelt?",
+                tables=",".join(named)[:TABLES_CHARS_MAX],
+            )
 
     def _take(
         self,
@@ -352,8 +367,8 @@ class Ingest:
     ) -> tuple[int, bool]:
         """Take in records of one partition; return how many, and whether it was stopped."""
         # Every record passes here: names are bound once, and counted is per run.
-        held, hold = self._held, self._held.changes.append
-        n_before = len(held.changes)
+        held, is_log = self._held, self._is_log
+        hold, n_before = held.changes.append, len(held.changes)
         if undecided := self._undecided.pop(partition, ()):
             run = Run(self._judge, [*undecided, *run.records])
         end = None if limit.stop_at is None else limit.stop_at(partition)
@@ -363,33 +378,36 @@ class Ingest:
         bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
         clock_us = oldest_us + self._lateness_us
         for place, change in run.since(0, taken):
-            time_us = 0 if change is None else change.stamp.time_us
-            if change is not None and oldest_us <= time_us <= bound_us:
-                hold(change)
-                if time_us > clock_us:
+            letter = None
+            if change is not None:
+                # A log of rows has none that is late or early: what each says is so from then on.
+                time_us = change.stamp.time_us
+                if time_us > bound_us:
+                    fate = self._weighed(partition, run, place, time_us, limit)
+                    bound_us = self._bound_us(partition, limit)
+                    oldest_us = self._oldest_us(partition)
+                    clock_us = oldest_us + self._lateness_us
+                    if fate in {_Fate.WAIT, _Fate.STOP}:
+                        taken, stopped = place, fate is _Fate.STOP
+                        break
+                    if fate is _Fate.SET_ASIDE and not is_log:
+                        letter = DeadLetter(records[place], *_AHEAD)
+                elif time_us < oldest_us:
+                    letter = None if is_log else DeadLetter(records[place], *_LATE)
+                elif time_us > clock_us:
                     self._clocks_us[partition] = clock_us = time_us
                     oldest_us = time_us - self._lateness_us
-                continue
-            letter = run.letters.get(place)
-            if change is not None and time_us < oldest_us:
-                letter = DeadLetter(records[place], "late", "older than the lateness bound")
-            elif change is not None:
-                fate = self._weighed(partition, run, place, time_us, limit)
-                bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
-                clock_us = oldest_us + self._lateness_us
-                if fate in {_Fate.WAIT, _Fate.STOP}:
-                    taken, stopped = place, fate is _Fate.STOP
-                    break
-                if fate is not _Fate.SET_ASIDE:
-                    hold(change)
-                    continue
-                letter = DeadLetter(records[place], "ahead_of_time", "ahead of what follows it")
-            if letter is None:
-                outcomes["unknown", "ignored"] += 1
+                if letter is None:
+                    if not is_log:
+                        hold(change)
+                        continue
+                    held.take_row(change, records[place])
+            if letter is None and (letter := run.letters.get(place)) is None:
+                if change is None:
+                    outcomes["unknown", "ignored"] += 1
                 continue
             run.dropped.pop(place, None)
-            held.letters.append(letter)
-            held.letter_bytes += len(records[place].value or b"")
+            held.set_aside(letter)
             outcomes["unknown", "dead_letter"] += 1
         if stopped:
             self._source.pause(TopicPartition(*partition), records[taken].offset)

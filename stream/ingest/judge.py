@@ -10,58 +10,47 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record
 from ktsafe.errors import InvalidGraph
-from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.changes import (
+    Change,
+    EdgeAdd,
+    EdgeRemove,
+    RowChange,
+    Stamp,
+    TableCleared,
+    Told,
+    VertexDelete,
+    VertexUpsert,
+)
 from ktsafe.stream.clocks import CLOCK_US_MIN, REAL_CLOCKS
 from ktsafe.stream.ingest import envelopes, events
 from ktsafe.stream.ingest.events import Event, MalformedEvent
+from ktsafe.stream.ingest.judged import JudgedRecords
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""
 DECADES_US: Final = 20 * 365 * 86_400 * 1_000_000
 """A record's timestamp as far as this from the machine's clock and from the time of the event is no
 time, but a number in another unit or of a machine whose clock was never set."""
-KINDS: Final[Mapping[type[Change], str]] = MappingProxyType(
+KINDS: Final[Mapping[type[Told], str]] = MappingProxyType(
     {
         EdgeAdd: "edge.add",
         VertexUpsert: "vertex.upsert",
         EdgeRemove: "edge.remove",
         VertexDelete: "vertex.delete",
+        RowChange: "row",
+        TableCleared: "row",
     }
 )
-"""By what it does to the graph, the kind of an event."""
-
-
-class JudgedRecords(NamedTuple):
-    """What records come to, one after the other.
-
-    Attributes
-    ----------
-    changes:
-        What each does to the graph; None: nothing. By definition it does nothing where its value
-        is null, or a row of another table.
-    letters:
-        By place, the records that should have been changes, and why they are none.
-    dropped:
-        By place, how many attributes a change lost.
-    """
-
-    changes: list[Change | None]
-    letters: dict[int, DeadLetter]
-    dropped: dict[int, int]
+"""By what it does to the graph, the kind of an event; rows are told apart from events only."""
 
 
 class Judge:
-    """Decides what records do to the graph.
-
-    Attributes
-    ----------
-    other_tables:
-        Tables of a database whose rows came and mean nothing here: some of their names.
+    """Decides what records of events do to the graph.
 
     Parameters
     ----------
@@ -80,17 +69,21 @@ class Judge:
         schema: Schema,
         *,
         record_bytes_max: int,
-        event_format: envelopes.Wrapping = "plain",
+        event_format: envelopes.Format = "plain",
         wall_us: Callable[[], int] = REAL_CLOCKS.wall_us,
     ) -> None:
+        self.other_tables: set[str] = set()  # Events are of no table.
         self._is_plain = event_format == "plain"
-        self.other_tables: set[str] = set()
-        self._decode = envelopes.decoder(event_format, self.other_tables)
+        self._decode = envelopes.decoder(event_format)
         self._attributes = frozenset(schema.columns)
         self._bucketed = frozenset(schema.buckets)
         self._schema = schema
         self._wall_us = wall_us
         self._record_bytes_max = record_bytes_max
+
+    def missing_tables(self) -> set[str]:
+        """Return none."""
+        return set()
 
     def judge(self, records: Sequence[Record]) -> JudgedRecords:
         """Return what records do."""

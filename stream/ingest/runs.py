@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ktsafe.connectors.base import DeadLetter, Record
-from ktsafe.state.changes import Change
-from ktsafe.stream.ingest.judge import Judge
+from ktsafe.state.changes import Told
+from ktsafe.stream.ingest.judged import RecordJudge
 
 JUDGED_AT_ONCE: Final = 256
 """Records of a partition judged together; where it is stopped, what follows is judged again."""
@@ -22,14 +22,14 @@ class Run:
         Those of `JudgedRecords`, of the records looked at so far.
     """
 
-    def __init__(self, judge: Judge, records: Sequence[Record]) -> None:
+    def __init__(self, judge: RecordJudge, records: Sequence[Record]) -> None:
         self._judge = judge
         self.records = records
-        self.changes: list[Change | None] = []
+        self.changes: list[Told | None] = []
         self.letters: dict[int, DeadLetter] = {}
         self.dropped: dict[int, int] = {}
 
-    def since(self, start: int, end: int) -> Iterator[tuple[int, Change | None]]:
+    def since(self, start: int, end: int) -> Iterator[tuple[int, Told | None]]:
         """Yield place and change of the records from one place to another."""
         while start < end:
             if start == len(self.changes):

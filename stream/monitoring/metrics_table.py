@@ -146,7 +146,7 @@ INGEST: Final = (
     Metric(
         "ktsafe_source_other_tables",
         "other_tables",
-        "Tables whose rows came and that [source.debezium] does not name; 20 are counted.",
+        "Tables whose rows came and that [[source.tables]] does not name; 20 are counted.",
         samples=lambda names: {(): len(names)},
     ),
     Metric(

@@ -124,7 +124,7 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
         keys = set(table.__struct_fields__)
         assert set(document[name]) - {"kind"} <= keys
         # What has no default stands as a comment.
-        missing = [key for key in keys if f"{key} = " not in lines and f".{key}." not in lines]
+        missing = [key for key in keys if f"{key} = " not in lines and f".{key}" not in lines]
         assert missing == []
 
 

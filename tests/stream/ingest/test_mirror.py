@@ -1,0 +1,280 @@
+"""Whatever statements a database runs, the graph made of its log is the one that it holds."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ktsafe.state.changes import Stamp, VertexUpsert
+from ktsafe.state.errors import StateMismatch
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.ingest.debezium import MirroredTable
+from ktsafe.stream.maintenance.erasure import erase_persons
+from ktsafe.stream.maintenance.remains import remains
+from tests import feeds
+from tests.databases import scripts
+from tests.databases.mirrors import (
+    BEGIN_US,
+    SCHEMA,
+    SECOND_US,
+    Mirror,
+    Written,
+    compared,
+    differences,
+    expected,
+    graph,
+    scattered,
+    tables,
+    written,
+)
+from tests.databases.networks import History, truth
+from tests.databases.tables import Database, Delete, Insert, Transaction
+from tests.memory_connectors import MemoryLog
+from tests.memory_store import MemoryDisk, MemoryStore
+from tests.stream.service.simulation import World, disk_store
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_history_of_statements_leaves_the_graph_of_the_database(part: int) -> None:
+    """Partitions, redelivery, batches, crashes, and the snapshot's time are drawn, too."""
+    found = {seed: differences(seed) for seed in range(part * 25, part * 25 + 25)}
+    assert not {seed: each for seed, each in found.items() if each}
+
+
+def test_a_store_on_disk_does_the_same(tmp_path) -> None:
+    """Rows are read back as they were held, whenever it is opened again."""
+    for seed in range(1000, 1006):
+        path = tmp_path / str(seed)
+        assert not differences(seed, lambda path=path: lambda: RocksDBStore.open(path, SCHEMA))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_release_shows_what_the_database_held_at_its_slot(tmp_path, seed: int) -> None:
+    """Of one partition or three, with the service and its slots: the truth at each of them."""
+    rng = random.Random(seed)
+    history = History(seed)
+    database, log, at = history.database, MemoryLog(partitions=rng.choice((1, 3))), {}
+    for transaction in history.before:
+        database.commit(transaction)
+    now_us = BEGIN_US + SECOND_US
+    told = written(database.snapshot(), database, now_us, 1, schemas=False)
+    at[now_us] = truth(database.all_rows())
+    for n, transaction in enumerate(history.after, 1):
+        now_us += rng.choice((1, 3, 8)) * SECOND_US
+        told += written(database.commit(transaction), database, now_us, 1000 * n, schemas=False)
+        at[now_us] = truth(database.all_rows())
+    scattered(log, told, rng)
+    world = World(tmp_path, [[]], schema=SCHEMA)
+    world.log, world.now_s = log, now_us / SECOND_US + 10
+    world.run(ingest={"event_format": tables()})
+    assert world.cuts
+    assert not world.letters
+    for name, (people, ties) in world.cuts.items():
+        slot_us = _slot_us(name)
+        right = expected(*at[max(time_us for time_us in at if time_us <= slot_us)])
+        assert not compared((people, {frozenset(tie) for tie in ties}), right), name
+
+
+def _slot_us(name: str) -> int:
+    moment = datetime.datetime.fromisoformat(name.partition("-")[2])
+    return int(moment.timestamp()) * SECOND_US
+
+
+@pytest.mark.parametrize("script", scripts.SCRIPTS, ids=lambda script: script.name)
+@pytest.mark.parametrize("n_partitions", [1, 3])
+def test_each_script_leaves_the_graph_of_the_database(
+    script: scripts.Script, n_partitions: int
+) -> None:
+    """Both directions, two types, truncation, moved rows, returns: each is as the tables say."""
+    database = Database(script.layout.tables)
+    told = _told(database, script.before, script.after)
+    mirror = _read(told, n_partitions)
+    assert not mirror.letters.letters
+    assert not compared(graph(mirror.store.snapshot()), expected(*truth(database.all_rows())))
+
+
+def _told(
+    database: Database, before: Iterable[Transaction], after: Iterable[Transaction]
+) -> list[Written]:
+    for transaction in before:
+        database.commit(transaction)
+    told = written(database.snapshot(), database, BEGIN_US, 1, schemas=True)
+    for n, transaction in enumerate(after, 1):
+        records = database.commit(transaction)
+        told += written(records, database, BEGIN_US + n, 1000 * n, schemas=True)
+    return told
+
+
+def _read(told: Iterable[Written], n_partitions: int = 1, listed: Any = None) -> Mirror:
+    log = MemoryLog(partitions=n_partitions)
+    scattered(log, told, random.Random(1))
+    disk = MemoryDisk()
+    mirror = Mirror(
+        log, lambda: MemoryStore(SCHEMA, disk), listed or tables(), random.Random(n_partitions)
+    )
+    mirror.read_all()
+    return mirror
+
+
+def envelope(op: str, table: str, before: Any = None, after: Any = None, s: int = 0) -> Written:
+    """Return a line of a file: an envelope without a key."""
+    source = {"db": "postgres", "schema": "public", "table": table, "ts_ms": BEGIN_US // 1000 + s}
+    value = {"op": op, "before": before, "after": after, "source": source}
+    return Written(None, json.dumps(value).encode())
+
+
+PEOPLE = [
+    envelope("r", "people", after={"id": i, "gender": "f", "age": 1, "health": "well"})
+    for i in range(1, 10)
+]
+
+
+def test_lines_without_keys_count_rows_by_what_they_say() -> None:
+    """Both directions and two types are rows of their own; one that goes leaves the others."""
+    ties = [(1, 2, "x"), (2, 1, "x"), (2, 1, "y"), (3, 4, None)]
+    rows = [{"a": a, "b": b, "kind": kind} for a, b, kind in ties]
+    told = [*PEOPLE, *(envelope("c", "ties", after=row) for row in rows)]
+    told += [envelope("d", "ties", before=rows[0]), envelope("d", "ties", before=rows[2])]
+    told += [envelope("d", "ties", before=rows[3])]
+    mirror = _read(told)
+    assert graph(mirror.store.snapshot())[1] == {frozenset("12")}
+    assert not mirror.letters.letters
+
+
+def test_a_moved_row_without_key_or_former_row_is_a_letter() -> None:
+    """Nobody can say which one moved; with the columns of the key it moves."""
+    row = {"id": 5, "a": 1, "b": 2, "kind": None}
+    told = [*PEOPLE, envelope("c", "ties", after=row), envelope("u", "ties", after=row | {"b": 3})]
+    mirror = _read(told)
+    assert [letter.reason for letter in mirror.letters.letters] == ["unknown_row"]
+    people, _ = tables()
+    listed = (people, MirroredTable("ties", source="a", target="b", key=("id",)))
+    mirror = _read(told, listed=listed)
+    assert not mirror.letters.letters
+    assert graph(mirror.store.snapshot())[1] == {frozenset("13")}
+
+
+def test_a_deletion_that_shows_no_id_and_has_no_key_is_a_letter() -> None:
+    """By PostgreSQL's default `before` shows 0 where the key is another column."""
+    gone = {"pk": 5, "id": 0, "gender": None, "age": None, "health": ""}
+    mirror = _read([*PEOPLE, envelope("d", "people", before=gone)])
+    (letter,) = mirror.letters.letters
+    assert (letter.reason, "REPLICA IDENTITY" in letter.detail) == ("unknown_row", True)
+
+
+def test_no_row_is_late_or_ahead_of_time() -> None:
+    """One of years ago, one of years to come, one of no time at all: each is so from then on."""
+    times = (0, -40 * 365 * 86_400_000, 60 * 365 * 86_400_000, -(BEGIN_US // 1000))
+    rows = {"id": 1, "gender": "f", "age": 1, "health": "well"}
+    told = [envelope("u", "people", after=rows | {"age": n}, s=ms) for n, ms in enumerate(times)]
+    keyed = [Written(b'{"id":1}', value) for _, value in told]
+    mirror = _read([*keyed, *keyed])
+    assert not mirror.letters.letters
+    assert graph(mirror.store.snapshot())[0]["1"]["age"] == "3"
+
+
+def test_several_tables_may_tell_of_one_person() -> None:
+    """It is there while one of them does; for each attribute one row counts, then the other."""
+    listed = (MirroredTable("people", id="id"), MirroredTable("profiles", id="person"))
+    told = [
+        envelope("c", "people", after={"id": 1, "gender": "f"}),
+        envelope("c", "profiles", after={"person": 1, "age": 30, "health": "ill"}),
+        envelope("u", "people", after={"id": 1, "gender": None}),
+    ]
+    mirror = _read(told, listed=listed)
+    assert graph(mirror.store.snapshot())[0] == {"1": {"gender": "-", "age": "30", "health": "ill"}}
+    gone = [*told, envelope("d", "people", before={"id": 1})]
+    mirror = _read(gone, listed=listed)
+    assert graph(mirror.store.snapshot())[0]["1"]["age"] == "30"
+    mirror = _read([*gone, envelope("d", "profiles", before={"person": 1})], listed=listed)
+    assert graph(mirror.store.snapshot())[0] == {}
+
+
+def test_a_state_of_events_is_no_mirror_and_a_mirror_takes_no_events(tmp_path) -> None:
+    """Either is refused by name before anything is read."""
+    events = World(tmp_path / "a", [[_event()]], schema=SCHEMA)
+    events.run()
+    with pytest.raises(StateMismatch, match="new state folder"):
+        events.run(ingest={"event_format": tables()})
+    rows = World(tmp_path / "b", [[value for _, value in PEOPLE]], schema=SCHEMA)
+    rows.run(ingest={"event_format": tables()})
+    with pytest.raises(StateMismatch, match=r"source\.tables"):
+        rows.run()
+    store = rows.open_store()
+    with pytest.raises(TypeError):
+        store.commit([VertexUpsert(Stamp(0, "t", 0, 0), "x", {})], {})
+
+
+def _event() -> feeds.Event:
+    return {"type": "vertex.upsert", "id": "a", "time": BEGIN_US // 1000}
+
+
+LONG = ("margarete-with-a-long-id", "balthasar-with-a-long-id", "charlotte-with-a-long-id")
+
+
+def _long_store(tmp_path: Path) -> Mirror:
+    """Return a mirror on disk of three people, each tied to each."""
+    people = [{"id": name, "gender": "f", "age": 1, "health": "well"} for name in LONG]
+    pairs = [(0, 1), (1, 2), (2, 0)]
+    ties = [{"a": LONG[a], "b": LONG[b], "kind": None} for a, b in pairs]
+    log = MemoryLog()
+    told = [envelope("c", "people", after=row) for row in people]
+    scattered(log, [*told, *(envelope("c", "ties", after=row) for row in ties)], random.Random(1))
+    opened = disk_store(tmp_path / "state", SCHEMA)
+    mirror = Mirror(log, opened, tables(), random.Random(7))
+    mirror.read_all()
+    return mirror
+
+
+def test_of_somebody_who_left_no_id_is_kept_and_the_ties_return(tmp_path) -> None:
+    """The rows of ties stay under keyed hashes; every byte of the state is read."""
+    mirror = _long_store(tmp_path)
+    gone = {"id": LONG[0], "gender": "f", "age": 1, "health": "well"}
+    scattered(mirror._log, [envelope("d", "people", before=gone)], random.Random(1))
+    mirror.read_all()
+    assert graph(mirror.store.snapshot())[1] == {frozenset(LONG[1:])}
+    mirror.store.scrub()
+    mirror.crash()
+    assert remains([LONG[0]], [tmp_path]).left == {}
+    assert remains([LONG[1]], [tmp_path]).left
+    scattered(mirror._log, [envelope("c", "people", after=gone)], random.Random(1))
+    mirror.read_all()
+    assert len(graph(mirror.store.snapshot())[1]) == 3
+
+
+def test_erasure_by_command_forgets_all_rows_that_name_a_person(tmp_path) -> None:
+    """No id is left, no hash either; what the database tells later counts again."""
+    mirror = _long_store(tmp_path)
+    (tmp_path / "audit").mkdir()
+    store = mirror.store
+    alias = store.alias(LONG[0])
+    erase_persons(store, [LONG[0]], tmp_path / "audit")
+    assert graph(store.snapshot())[1] == {frozenset(LONG[1:])}
+    assert not [key for key, value in store.rows_from(b"") if alias in key + value]
+    mirror.crash()
+    assert remains([LONG[0]], [tmp_path]).left == {}
+    back = {"id": LONG[0], "gender": "m", "age": 1, "health": "well"}
+    tie = {"a": LONG[0], "b": LONG[1], "kind": None}
+    told = [envelope("c", "people", after=back), envelope("c", "ties", after=tie)]
+    scattered(mirror._log, told, random.Random(1))
+    mirror.read_all()
+    people, ties = graph(mirror.store.snapshot())
+    assert people[LONG[0]]["gender"] == "m"
+    assert ties == {frozenset(LONG[1:]), frozenset(LONG[:2])}
+
+
+def test_a_row_can_be_deleted_and_inserted_as_one_transaction() -> None:
+    """The tie of the same transaction holds, in whichever order partitions are read."""
+    database = Database(scripts.PLAIN.tables)
+    first = [[scripts.person(i) for i in range(1, 5)]]
+    last = [[Delete("people", (1,)), scripts.person(1), Insert("ties", {"a": 1, "b": 4})]]
+    told = _told(database, first, last)
+    for n_partitions in (1, 2, 3):
+        mirror = _read(told, n_partitions)
+        assert graph(mirror.store.snapshot())[1] == {frozenset("14")}
