@@ -21,6 +21,7 @@ from ktsafe.attacks.friends.friends_values import friends_values
 from ktsafe.attacks.friends.sensitive_by_friends import sensitive_by_friends
 from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
+from ktsafe.attacks.membership_of_people import membership_of_people
 from ktsafe.attacks.membership_of_ties import membership_of_ties
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.attacks.net_changes import net_changes
@@ -68,6 +69,9 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "friends_degrees": lambda case, params, _rng, _another: friends_degrees(
             History.of(case), params
         ),
+        "membership_of_people": lambda case, _params, rng, _another: membership_of_people(
+            case, rng
+        ),
     }
 )
 """Every attack by name. The order is that of their streams: new ones go to the end."""
@@ -89,6 +93,7 @@ WORK: Mapping[str, float] = MappingProxyType(
         "friends_values": 2.0,
         "sensitive_by_friends": 1.0,
         "friends_degrees": 5.0,
+        "membership_of_people": 3.0,
     }
 )
 """What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""

@@ -36,6 +36,8 @@ from ktsafe.attacks import (
     run,
     run_sequence,
 )
+from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.generalization.quick_release import held_out, membership
 from ktsafe.stream.evaluation.attacks import history_of, judged
 from ktsafe.stream.evaluation.audits import Truth
 from ktsafe.stream.files.releases_read import release_folders
@@ -95,7 +97,9 @@ def on_graph(graph: AttributedGraph) -> Found:
     found = {}
     for mode, options in MODES.items():
         made = anonymize(graph, PARAMS, rng=np.random.default_rng(0), options=options)
-        found[mode] = told(attacked(Case(graph, made.graph, made.origin.astype(np.int64)), ATTACKS))
+        case = Case(graph, made.graph, made.origin.astype(np.int64))
+        members = held_out(graph, PARAMS, options=options)
+        found[mode] = told(attacked(case, ATTACKS)) | told(attacked(members, [MEMBERSHIP]))
     control = Case(graph, *ids_removed(graph, np.random.default_rng(0)))
     found[CONTROL] = told(
         attacked(control, [name for name in ATTACKS if name not in NEEDS_INSERTED])
@@ -123,6 +127,7 @@ def on_feed(name: str, data: Path) -> Found:
         singles = [one for one in ATTACKS if one not in {"seeds", "alignment"}]
         found = {
             "default": told(attacked(history.cases[-1], ATTACKS))
+            | told(membership(history.cases[-1].original, PARAMS))
             | told(run_sequence(history, PARAMS, np.random.default_rng(0)))
         }
         plain = without_ids(history)
@@ -200,6 +205,7 @@ ROWS: Final = (
     "changes.net.shown",
     "arrival",
     "departure",
+    "membership_of_people",
     "membership_of_ties",
     "membership_of_vertices.auc",
     "membership_of_vertices.inside",
@@ -261,6 +267,7 @@ def sharpest(found: Mapping[str, dict[str, Any]], row: str) -> dict[str, Any] | 
 
 
 AREAS: Final = (
+    "membership_of_people",
     "membership_of_ties",
     "membership_of_vertices.auc",
     "membership_of_vertices.inside",

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, run, run_sequence
+from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.attacks.suite import GROUP
 from ktsafe.errors import InvalidParams
+from ktsafe.generalization.quick_release import membership
 from ktsafe.plug_ins import offered
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.evaluation.audits import Truth, case_of
@@ -55,7 +57,8 @@ def attack_releases(
     attacks:
         Names of `ATTACKS` and `SEQUENCE_ATTACKS`, of attacks that installed packages offer, and
         "bytes" (`ktsafe.stream.evaluation.record_order_attack`). Those on sequences need two
-        releases of one sequence.
+        releases of one sequence. Who is a member is asked of a release that is made for it
+        (`ktsafe.generalization.quick_release.membership`).
     seed:
         The same releases, attacks and seed give the same report.
 
@@ -74,6 +77,7 @@ def attack_releases(
     if unknown := sorted(set(wanted) - {*NAMES, *offered(GROUP)}):
         msg = f"There is no attack {unknown[0]!r}."
         raise InvalidParams(msg, hint=f"Known: {', '.join([*NAMES, *offered(GROUP)])}.")
+    apart = {*SEQUENCE_ATTACKS, BYTES, MEMBERSHIP}
     folders = release_folders(sources.releases)
     truth = Truth(sources.truth, None if sources.schema is None else read_schema(sources.schema))
     reports: list[dict[str, Any]] = []
@@ -86,9 +90,11 @@ def attack_releases(
             one.case,
             one.release.params,
             np.random.default_rng(seed),
-            attacks=[name for name in wanted if name not in {*SEQUENCE_ATTACKS, BYTES}],
+            attacks=[name for name in wanted if name not in apart],
             progress=_part(progress, name, i, len(folders)),
         )
+        if MEMBERSHIP in wanted:
+            results += membership(one.case.original, one.release.params, seed=seed)
         if BYTES in wanted:
             results += record_order_attack(folder, one.release, one.case)
         reports.append({"release_id": name, "results": [each.to_mapping() for each in results]})

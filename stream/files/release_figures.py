@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
@@ -78,6 +79,7 @@ ATTACKS_TOLD: Final = (
     "two_hops",
     "denoised",
     "risk_curve",
+    MEMBERSHIP,
 )
 """The attacks that the service runs on each release, in this order; see `ktsafe.attacks`."""
 HISTORY_MAX: Final = 30

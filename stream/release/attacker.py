@@ -28,11 +28,12 @@ from ktsafe.attacks.friends.friends_degrees import friends_degrees
 from ktsafe.attacks.friends.friends_values import friends_values
 from ktsafe.attacks.friends.sensitive_by_friends import sensitive_by_friends
 from ktsafe.attacks.known_changes import changes
+from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.attacks.net_changes import net_changes
 from ktsafe.attacks.suite import SequenceAttack, sampled
 from ktsafe.edges import edge_keys
 from ktsafe.generalization import quick_release
-from ktsafe.generalization.quick_release import afresh
+from ktsafe.generalization.quick_release import afresh, membership
 from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import came_and_went, ranks
 from ktsafe.stream.errors import FoundByAttack
@@ -263,11 +264,14 @@ def _each(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the results of one attack after the other, in the order of `names`."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
-    single = run_each(target.case, params, rng, attacks=[name for name in names if name in ATTACKS])
+    of_the_case = [name for name in names if name in ATTACKS and name != MEMBERSHIP]
+    single = run_each(target.case, params, rng, attacks=of_the_case)
     history = _since(before, target)
     for name in names:
-        if name in ATTACKS:
+        if name in of_the_case:
             yield next(single)
+        elif name == MEMBERSHIP:
+            yield name, membership(target.case.original, params)
         elif name == AFRESH:
             yield name, afresh(target.case.original, params)
         else:

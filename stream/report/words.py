@@ -59,6 +59,7 @@ ASSESSED: Final = {
             "sensitive_inference",
             "sensitive_by_friends",
             "sensitive_by_friends_over_time",
+            "membership_of_people",
             "membership_of_ties",
         ),
     ),

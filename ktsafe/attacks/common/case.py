@@ -32,6 +32,9 @@ class Case:
         int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
     sample:
         int64: which of the `published` are attacked; None: all (see `sampled`).
+    held_out:
+        Booleans, shape (original vertices,): people who were taken out of the network, with their
+        ties, before it was released. None: nobody.
 
     Raises
     ------
@@ -43,6 +46,7 @@ class Case:
     released: AttributedGraph
     original_of: NDArray[np.int64]
     sample: NDArray[np.int64] | None = None
+    held_out: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         behind = np.asarray(self.original_of, dtype=np.int64)

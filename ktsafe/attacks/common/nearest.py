@@ -205,6 +205,29 @@ def nearest_share(
     return (sums[:, 1:] / np.maximum(sums[:, :1], 1))[question]
 
 
+def least_distances(
+    true: sparse.csr_matrix,
+    shown: sparse.csr_matrix,
+    asked: NDArray[np.int64],
+    classes: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the L1 distance of each row of `true` to the nearest of `shown` of its class.
+
+    Parameters are those of `standings`, but `asked`, shape (rows,), is the class of each row. The
+    result is -1 where nobody is of the class.
+    """
+    _, locations = distinct_rows(shown, classes)
+    question, questions = distinct_rows(true, asked)
+    rows = true[questions]
+    far = np.iinfo(np.int64).max
+    least = np.full(len(questions), far)
+    for some, _, (scores,) in _compared(
+        rows, asked[questions], shown[locations], classes[locations], [SAME]
+    ):
+        least[some] = np.minimum(least[some], scores.min(axis=1))
+    return np.where(least == far, -1, least + _row_sums(rows))[question]
+
+
 def _compared(
     rows: sparse.csr_matrix,
     asked: NDArray[np.int64],

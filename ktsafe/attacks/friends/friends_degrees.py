@@ -9,7 +9,8 @@ anonymized social networks" (PVLDB 2008), with the paper's attributes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from ktsafe.attacks.common.history import History, VertexKinds
 from ktsafe.attacks.common.nearest import SAME, standings
 from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.common.together import Together
-from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
 WIDE, NARROW = 2.0, 1.2
@@ -81,7 +81,7 @@ def friends_degrees(
         kinds, n_bands = _by_band(history, VARIANTS[variant])
         known, seen = it.known(kinds), it.seen(kinds)
         if variant == "order":
-            known, seen = (_from_each_on(rows, n_bands) for rows in (known, seen))
+            known, seen = (from_each_on(rows, n_bands) for rows in (known, seen))
         (found,) = standings(known, seen, it.own, it.classes, [SAME])
         results.append(it.guessed(f"{name}.{variant}", params, found, is_promised=is_promised))
     return results
@@ -90,19 +90,25 @@ def friends_degrees(
 def _by_band(history: History, width: float) -> tuple[VertexKinds, int]:
     """Return the kinds of vertices by tuple and band of degree, and how many bands there are."""
     graphs = [graph for case in history.cases for graph in (case.original, case.released)]
-    most = max(int(graph.degrees.max(initial=0)) for graph in graphs)
+    begins = begins_of_bands(max(int(graph.degrees.max(initial=0)) for graph in graphs), width)
+    return history.split(lambda graph: bands(graph.degrees, begins), len(begins)), len(begins)
+
+
+def begins_of_bands(most: int, width: float) -> list[int]:
+    """Return the least degree of each band, so that the last one holds the degree `most`."""
     begins = [1]
     while begins[-1] < most:
         begins.append(max(begins[-1] + 1, int(begins[-1] * width)))
-
-    def band(graph: AttributedGraph) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = np.searchsorted(begins, graph.degrees, side="right") - 1
-        return np.maximum(found, 0)
-
-    return history.split(band, len(begins)), len(begins)
+    return begins
 
 
-def _from_each_on(rows: sparse.csr_matrix, n_bands: int) -> sparse.csr_matrix:
+def bands(degrees: NDArray[np.integer[Any]], begins: Sequence[int]) -> NDArray[np.int64]:
+    """Return the band of each degree; 0 shares that of 1."""
+    found: NDArray[np.int64] = np.searchsorted(begins, degrees, side="right") - 1
+    return np.maximum(found, 0)
+
+
+def from_each_on(rows: sparse.csr_matrix, n_bands: int) -> sparse.csr_matrix:
     """Return, for each tuple and band, how many friends are of this band or a higher one.
 
     Columns are tuples, each with its bands, ascending.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 
@@ -18,7 +19,8 @@ PARAMS = PrivacyParams(k=5)
 def case() -> Case:
     """Return a release of 120 people."""
     rng = np.random.default_rng(0)
-    return noisy(random_graph(120, 700, rng, community=20), rng, added=200, inserted=6)
+    made = noisy(random_graph(120, 700, rng, community=20), rng, added=200, inserted=6)
+    return dataclasses.replace(made, held_out=np.arange(120) < 1)
 
 
 def told(case: Case, **kwargs) -> dict[str, str]:
