@@ -1,16 +1,24 @@
-"""Private figures of the current release: its cost against the true graph, waiting people."""
+"""Private figures of the current release: its cost against the true graph, waiting people.
+
+And how long the margin of its cohorts is expected to last, at the pace at which people left so far.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, INSERTED, REAL, RESIDUAL, TRUE
 from ktsafe.sequence.memory.state import State
+
+RELEASES_MAX = 1000
+"""No margin is foretold for more releases; it would be the pace of other times."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,6 +42,10 @@ class Figures:
         Published people whose quasi-identifier shown is not the true one.
     cohorts, cohort_size_min, k_real_min:
         Cohorts; their least size; the least number of people in one that has any.
+    margin, margin_lasts:
+        People beyond the least size that each cohort began with; releases until one cohort is
+        expected to have fewer than k people, 0 if one has; None without a margin, if nobody left
+        so far, or beyond `RELEASES_MAX`.
     moves:
         What was done over the whole sequence.
     """
@@ -54,6 +66,8 @@ class Figures:
     cohorts: int
     cohort_size_min: int
     k_real_min: int
+    margin: int
+    margin_lasts: int | None
     moves: dict[str, int]
 
     @property
@@ -67,7 +81,7 @@ class Figures:
         return {"cost": self.cost, **dataclasses.asdict(self)}
 
 
-def figures_of(state: State) -> Figures:
+def figures_of(state: State, k: int, margin: int) -> Figures:
     """Count; a scan of all tables."""
     places, edges, people, hidden_ties = (
         table.used() for table in (state.places, state.edges, state.people, state.hidden_ties)
@@ -96,8 +110,37 @@ def figures_of(state: State) -> Figures:
         cohorts=len(state.places.members),
         cohort_size_min=min((len(part) for part in state.places.members.values()), default=0),
         k_real_min=int(real[real > 0].min()) if (real > 0).any() else 0,
+        margin=margin,
+        margin_lasts=_margin_lasts(state, real[real > 0].astype(np.int64), k) if margin else None,
         moves=dict(sorted(state.counts.items())),
     )
+
+
+def _margin_lasts(state: State, people: NDArray[np.int64], k: int) -> int | None:
+    """Return after how many releases one cohort, of so many people each, is expected below k.
+
+    Everybody is taken to leave with the same probability with each release: that with which the
+    owners of the places left them so far.
+    """
+    if (people < k).any():
+        return 0
+    places = state.places.used()
+    left = state.places.left[places]
+    is_left = left != NEVER
+    until = np.where(is_left, left, state.current.number)
+    n_left, n_stayed = int(is_left.sum()), int((until - state.places.born[places]).sum())
+    if not n_left:
+        return None
+    stays = 1 - n_left / n_stayed
+
+    def n_below(releases: int) -> float:
+        # Of n people at least n - k + 1 left: a binomial tail.
+        return float(betainc(people - k + 1.0, k, 1 - stays**releases).sum())
+
+    if n_below(RELEASES_MAX) < 1:
+        return None
+    # The least number for which it holds: halved until it is found.
+    return bisect_left(range(RELEASES_MAX), x=True, key=lambda releases: n_below(releases) >= 1)
 
 
 def _residual_ages(state: State, edges: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -125,6 +125,7 @@ class SequenceEngine:
         Infeasible
             If a value must be suppressed and every value is sensitive.
         """
+        options = options.begun(params.group_size_min)
         sequence = cls(State(len(schema.attributes)), schema, params, options)
         sequence.advance(changes, rng, executor)
         return sequence
@@ -222,7 +223,7 @@ class SequenceEngine:
 
     def figures(self) -> cost_figures.Figures:
         """Return private figures of the current release; a whole scan."""
-        return cost_figures.figures_of(self._state)
+        return cost_figures.figures_of(self._state, self.params.k, self._spec.margin)
 
     def tree_counts(self) -> dict[str, int]:
         """Return how many leaves of the kt-tree of waiting people the last release asked about.

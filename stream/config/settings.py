@@ -58,6 +58,7 @@ class PrivacyTable(Section, frozen=True):
     n_hops: int = 1
     reading: Literal["walk", "induced"] = "walk"
     values: Values = "exchanged"
+    margin: int | None = None
 
 
 class SequenceTable(Section, frozen=True):
@@ -374,4 +375,5 @@ def _sequence_options(config: Config) -> SequenceOptions:
         aim=release.aim,
         max_age=config.sequence.max_age,
         values=config.privacy.values,
+        margin=config.privacy.margin,
     )

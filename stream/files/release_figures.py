@@ -140,6 +140,9 @@ class Secrets(msgspec.Struct, frozen=True):
         What it was found wanting in, see `ktsafe.stream.files.verdict.Kind`.
     risk:
         Points of the risk curve, by what the attacker knows: `ktsafe.attacks.risk_curve.said`.
+    margin_until:
+        When the margin of a sequence's cohorts is expected to be used up, RFC 3339; None: not
+        known.
     """
 
     cost: dict[str, int]
@@ -151,6 +154,7 @@ class Secrets(msgspec.Struct, frozen=True):
     freshness: FreshnessFigures | None = None
     wanting: tuple[str, ...] = ()
     risk: dict[str, float] = msgspec.field(default_factory=dict)
+    margin_until: str | None = None
 
 
 class StatisticsBudget(msgspec.Struct, frozen=True):
@@ -243,6 +247,7 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
             each["attack"].removeprefix(f"{RISK_CURVE}."): each["value"]
             for each in risk_points(audit)
         },
+        margin_until=at(audit, "sequence.margin_until"),
     )
 
 
@@ -341,7 +346,20 @@ def safety_in_words(secrets: Mapping[str, Any]) -> str:
         name = max(attacks, key=lambda each: attacks[each]["value"] / attacks[each]["promise"])
         found = attacks[name]
         parts.append(f"{name} finds {found['value']:.3f}, bound {found['promise']:.3f}")
+    if until := secrets.get("margin_until"):
+        parts.append(margin_in_words(until))
     return "; ".join(parts)
+
+
+def margin_in_words(until: str) -> str:
+    """Return until when the margin of cohorts is expected to last.
+
+    Examples
+    --------
+    >>> margin_in_words("2027-03-01T00:00:00Z")
+    'margin used up about 2027-03-01, rebase before'
+    """
+    return f"margin used up about {until.partition('T')[0]}, rebase before"
 
 
 def _share_below(found: Mapping[str, Any]) -> float | None:

@@ -33,8 +33,10 @@ DO: Final[Mapping[Kind, str]] = {
     "report the defect.",
     "attack": "Name fewer quasi-identifiers or a larger k, and begin a new sequence. Tell those "
     "who have the release. `[attack] hold` withholds such releases.",
-    "people": "A larger k leaves room; a new sequence begins with people only.",
-    "sensitive": "A smaller alpha leaves room; a new sequence begins with people only.",
+    "people": "A larger k, in sequences a greater `[privacy] margin`, leaves room; a new sequence "
+    "begins with people only.",
+    "sensitive": "A smaller alpha, in sequences a greater `[privacy] margin`, leaves room; a new "
+    "sequence begins with people only.",
     "open": "`ktsafe audit --page` with --truth runs what is missing; a larger `[attack] budget` "
     "does in the service.",
 }

@@ -8,6 +8,7 @@ exist only where `[metrics] figures` admits them (ADR 19).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Final
 
 from ktsafe.attacks.risk_curve import SEEDS, TIES, said
@@ -77,6 +78,11 @@ def _freshness(secrets: Secrets) -> Samples:
     }
 
 
+def _margin_until(secrets: Secrets) -> Samples:
+    until = secrets.margin_until
+    return {(): None if until is None else datetime.fromisoformat(until).timestamp()}
+
+
 def _changed(secrets: Secrets) -> Samples:
     found = secrets.freshness
     return {(change,): None if found is None else found.changed[change] for change in CHANGED}
@@ -122,6 +128,13 @@ SECRETS: Final = (
         "greatest share of sensitive ones among anybody's candidates.",
         {"of": tuple(SENSITIVE)},
         _by_name("sensitive", SENSITIVE),
+    ),
+    _secret(
+        "ktsafe_release_margin_until_timestamp_seconds",
+        "when one cohort is expected to have fewer than k people, at the pace at which people left "
+        "so far; until then rebase, or live with it.",
+        {},
+        _margin_until,
     ),
     _secret(
         "ktsafe_release_attack_ratio",

@@ -43,6 +43,12 @@ REMEDIES: Final = {
         "kt-safety does not stop this attacker: fewer quasi-identifiers or a larger k, which "
         "need a rebase (see *Begin a new sequence*); `[attack] hold` holds such releases back",
     ),
+    "KtsafeMarginRunsOut": Remedy(
+        "`ktsafe status`: the date; the report: how many people have fewer than k candidates who "
+        "are people",
+        "begin a new sequence before (see *Begin a new sequence*), if need be with a greater "
+        "`[privacy] margin`",
+    ),
     "KtsafeReleasesGone": Remedy(
         "log `published releases are gone from the sink`: the first of them",
         "put them back from a reader's copy (see *Another feed or sink*); the last one is sent "

@@ -164,8 +164,7 @@ class LinkedReleases:
         WrittenOtherwise
             If the network is spelt otherwise than it was.
         """
-        rng = due.generator()
-        snapshot = due.snapshot
+        rng, snapshot = due.generator(), due.snapshot
         self._next = snapshot.arrays, snapshot.graph.n_edges
         if self._engine is None:
             assert self._ledger is not None
@@ -192,6 +191,7 @@ class LinkedReleases:
             vacated = list(Ids(np.sort(step.vacated)))
         released = self._engine.released()
         figures = self._engine.figures().to_mapping()
+        figures["margin_until"] = due.later(figures["margin_lasts"])
         freshness = self._following.follow(snapshot.graph, snapshot.lives, released)
         return Built(
             released.graph,

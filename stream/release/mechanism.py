@@ -27,6 +27,8 @@ from ktsafe.state.ledger import (
 )
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.files.releases_write import Planned
+from ktsafe.stream.ingest.events import TIME_US_MAX
+from ktsafe.stream.slots import rfc3339
 from ktsafe.stream.workers.pool import WorkInParts
 
 if TYPE_CHECKING:
@@ -45,6 +47,16 @@ class DueRelease:
     cut: PendingCut
     snapshot: GraphSnapshot
     before: ReleaseRecord | None = None
+
+    def later(self, releases: int | None) -> str | None:
+        """Return when so many further releases are due, as RFC 3339 text; None: nobody knows.
+
+        Each is taken to come as long after the other as this one after the one before.
+        """
+        if releases is None or self.before is None:
+            return None
+        now = self.cut.slot_us
+        return rfc3339(min(now + releases * (now - self.before.slot_us), TIME_US_MAX))
 
     def drawn(self, what: str, n_bytes: int = 64) -> bytes:
         """Return bytes for one purpose: the same after a crash, secret as the ledger is.

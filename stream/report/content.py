@@ -139,7 +139,8 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
     dict
         `verdict`: "good", "short" (of people, or of attacks that were run) or "broken", and its
         `title`. `findings` as in `ktsafe.stream.files.verdict`. `guarantees`: see there. `people`:
-        how many candidates are people. `attacks`, `attacks_of` (the release that was attacked by
+        how many candidates are people. `margin_until`: when the margin of cohorts is expected to
+        be used up. `attacks`, `attacks_of` (the release that was attacked by
         itself, if it is a former one), `attacks_unfinished`, `risk_curve`.
     """
     found = findings(audit, covers_changes=covers_changes)
@@ -152,6 +153,7 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
         "guarantees": guarantees(audit, covers_changes=covers_changes),
         "decided_by": at(audit, "audit.checked.alpha_by"),
         "people": fewest_people(audit),
+        "margin_until": at(audit, "sequence.margin_until"),
         # In one order, as private audits are written with their names sorted.
         "attacks": attacked(audit),
         "attacks_of": at(audit, "attacks.of"),

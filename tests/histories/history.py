@@ -38,7 +38,7 @@ from tests.memory_connectors import Crash, unavailable
 from tests.memory_store import MemoryDisk
 from tests.stream.service.simulation import World
 
-SEQUENCE: Final = SequenceOptions(sybil_margin=0, effort="fast")
+SEQUENCE: Final = SequenceOptions(sybil_margin=0, margin=0, effort="fast")
 
 
 class Backup(NamedTuple):

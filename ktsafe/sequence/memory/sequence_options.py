@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Self, get_args
@@ -18,6 +19,25 @@ FORMER: Final = MappingProxyType(
 
 FREE: Final = frozenset({"max_age"})
 """Options that may change while a sequence lasts."""
+
+
+LEAVING: Final = 20
+"""One person in so many is expected to leave while a sequence lasts, unless the owner says more."""
+
+
+def margin_for(size: int) -> int:
+    """Return the people beyond a size that a cohort begins with, where nobody says how many.
+
+    Of `size` people `size / LEAVING` leave in the mean; that and two and a half standard deviations
+    of a Poisson distribution, rounded up. About one cohort in 300 loses more.
+
+    Examples
+    --------
+    >>> [margin_for(size) for size in (1, 3, 5, 10, 12, 20, 50, 100)]
+    [1, 2, 2, 3, 3, 4, 7, 11]
+    """
+    # 2.5 * sqrt(size / LEAVING), times 20 and LEAVING.
+    return -(-(size + math.isqrt(25 * LEAVING * size // 4)) // LEAVING)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,6 +62,10 @@ class SequenceOptions(Mapped):
         Whether members of a cohort exchange sensitive values: see `ktsafe.AnonymizeOptions`. Whose
         value a place shows is drawn once. Sequences that an older version began have them in place
         (`state_from_pages`).
+    margin:
+        People beyond the least size of a cohort that each begins with, so that as many may leave
+        and k people are left; None: as many as `margin_for` says. Sequences that an older version
+        began have none (`state_from_pages`).
     """
 
     sybil_margin: int = 2  # A greater one lets newcomers of small classes wait for longer.
@@ -50,6 +74,7 @@ class SequenceOptions(Mapped):
     max_age: int = 48
     aim: Aim = dataclasses.field(default="balanced", metadata=LATER)
     values: Values = dataclasses.field(default="exchanged", metadata=LATER)
+    margin: int | None = dataclasses.field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -59,12 +84,20 @@ class SequenceOptions(Mapped):
         ):
             if getattr(self, name) not in known:
                 raise InvalidParams(f"{name} must be one of {', '.join(known)}.")
-        for name in ("sybil_margin", "birth_wait_max"):
+        for name in ("sybil_margin", "birth_wait_max", "margin"):
             value = getattr(self, name)
+            if value is None and name == "margin":
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidParams(f"{name} must be a whole number of at least 0.")
         if isinstance(self.max_age, bool) or not isinstance(self.max_age, int) or self.max_age < 2:
             raise InvalidParams("max_age must be a whole number of at least 2.")
+
+    def begun(self, size: int) -> Self:
+        """Return the options of a sequence whose cohorts have at least so many members."""
+        if self.margin is not None:
+            return self
+        return dataclasses.replace(self, margin=margin_for(size))
 
     def to_fixed(self) -> dict[str, Any]:
         """Return what a sequence fixes: see `Mapped.to_fixed`. Former options were at default."""

@@ -415,6 +415,8 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
             raise ValueError
         if meta["version"] < VALUES_SINCE:
             meta["fixed"]["options"]["values"] = "in place"
+        # Who began before there were margins has none.
+        meta["fixed"]["options"].setdefault("margin", 0)
         state = State(len(meta["categories"]))
         for table in state.tables:
             names = sorted(name for name in pages if name.startswith(f"{table.name}/"))

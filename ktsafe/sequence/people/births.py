@@ -76,7 +76,7 @@ def under_alpha(context: StepContext, rows: list[int]) -> list[int]:
 def _ready(context: StepContext, rows: list[int]) -> list[int]:
     """Return whom to publish of one class; nobody while too few wait."""
     state = context.state
-    least = max(context.spec.params.k + margin(context), context.spec.params.group_size_min)
+    least = max(context.spec.params.k + margin(context), context.spec.forming.k)
     if state.current.number and not _are_small_part(state, rows):
         least *= COHORTS_MIN
     if len(rows) < least or not come_apart(state, rows):

@@ -43,7 +43,8 @@ def move_groups(context: StepContext) -> set[int]:
     """Publish groups anew that may move to a new class; return the cohorts that were left.
 
     At least m members of one cohort move to one class together and become one cohort there: an
-    attacker that links both lives still finds the whole group.
+    attacker that links both lives still finds the whole group. Where cohorts have a margin those
+    who move begin with it, and at least m people stay; or nobody does.
     """
     state = context.state
     left: set[int] = set()
@@ -53,12 +54,21 @@ def move_groups(context: StepContext) -> set[int]:
     targets = state.people.cls[rows].tolist()
     for label, target, row in zip(labels, targets, rows.tolist(), strict=True):
         groups[label, target].append(row)
-    for _, rows_of_group in sorted(groups.items()):
+    for (label, _), rows_of_group in sorted(groups.items()):
         movers = under_alpha(context, rows_of_group)
-        if len(movers) < context.spec.params.group_size_min:
+        if not _may_move(context, len(movers), len(state.places.owners([label])) - len(movers)):
             continue
         moved = np.array(movers, dtype=np.int64)
         left |= leave_places(context, moved)
         publish_block(context, moved, together=True)
         state.count("groups_moved")
     return left
+
+
+def _may_move(context: StepContext, n_movers: int, n_staying: int) -> bool:
+    """Whether so many people may leave a cohort together, in which so many stay."""
+    spec = context.spec
+    m = spec.params.group_size_min
+    if not n_staying or not spec.margin:
+        return n_movers >= m
+    return n_movers >= spec.forming.k and n_staying >= m

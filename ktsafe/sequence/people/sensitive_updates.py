@@ -102,7 +102,7 @@ def _company(context: StepContext, drawn: list[int], wanted: int, *, is_seen: bo
 
 def _has_room(context: StepContext, label: int) -> bool:
     """Whether one more member of a cohort may be published sensitive."""
-    alpha = context.spec.params.alpha
+    alpha = context.spec.forming.alpha
     places = context.state.places
     members = places.members[label]
     after = int(places.ever[members].sum()) + 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe.graph import MISSING, Schema
-from ktsafe.params import PrivacyParams
+from ktsafe.params import DENOMINATOR_MAX, PrivacyParams
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 
@@ -24,20 +24,30 @@ class SequenceSpec:
     ----------
     schema, params, options:
         Of the releases.
+    margin:
+        People beyond m, the least size of a cohort, that each new one begins with.
     forming:
-        Parameters for new cohorts: at least m members, nothing but equality.
+        Parameters for new cohorts: at least m and the margin, nothing but equality.
     """
 
     schema: Schema
     params: PrivacyParams
     options: SequenceOptions
+    margin: int
     forming: PrivacyParams
 
     @classmethod
     def of(cls, schema: Schema, params: PrivacyParams, options: SequenceOptions) -> SequenceSpec:
-        """Derive the parameters of new cohorts."""
-        forming = dataclasses.replace(params, k=params.group_size_min, t=Fraction(0), epsilon=0)
-        return cls(schema, params, options, forming)
+        """Derive the parameters of new cohorts.
+
+        Of those who are left in a cohort when as many left as its margin is, at most a share alpha
+        is sensitive, whoever left: of n at the beginning `alpha * n * m / (m + margin)`.
+        """
+        assert options.margin is not None
+        m, margin = params.group_size_min, options.margin
+        alpha = params.alpha if params.alpha == 1 else _share(params.alpha * m, m + margin)
+        forming = dataclasses.replace(params, k=m + margin, alpha=alpha, t=Fraction(0), epsilon=0)
+        return cls(schema, params, options, margin, forming)
 
     @property
     def configured(self) -> frozenset[str]:
@@ -83,3 +93,11 @@ class StepContext:
     def has_sensitive_value(self, row: int) -> bool:
         """Whether the true sensitive value of a person is a sensitive one."""
         return self.is_sensitive(self.state.people.sensitive[row])
+
+
+def _share(part: Fraction, whole: int) -> Fraction:
+    """Return a share, rounded down to what `PrivacyParams` can hold, but never to nothing."""
+    share = part / whole
+    if share.denominator <= DENOMINATOR_MAX:
+        return share
+    return Fraction(max(int(share * DENOMINATOR_MAX), 1), DENOMINATOR_MAX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +27,8 @@ def demo_network(people: int, seed: int) -> SocialNetwork:
     return network
 
 
-def demo_slots(people: int, seed: int) -> list[Slot]:
-    """Return the network of `ktsafe demo` as it is at first, and after each month of a year."""
+def demo_slots(people: int, seed: int, years: int = 1) -> list[Slot]:
+    """Return the network of `ktsafe demo` as it is at first, and after each month of some years."""
     network = demo_network(people, seed)
     graph, ids = network.graph()
     begin = {"time": "1970-01-01T00:00:00+00:00"}
@@ -39,7 +40,8 @@ def demo_slots(people: int, seed: int) -> list[Slot]:
         {"type": "edge.add", "source": ids[u], "target": ids[v], **begin}
         for u, v in graph.edges.tolist()
     ]
-    later = life(network, people=round(people * JOINING), days=365, rates=FeedRates(**RATES))
+    joining = round(people * JOINING * years)
+    later = life(network, people=joining, days=365 * years, rates=FeedRates(**RATES))
     return list(slots_of(DEMO_SCHEMA, [*first, *later], 0))
 
 
@@ -57,6 +59,23 @@ def churned_slots(graph: AttributedGraph, share: float, releases: int, seed: int
         edges = np.array(sorted(ties), dtype=np.int64)
         slots.append((AttributedGraph.from_columns(graph.schema, columns, edges), keys))
     return slots
+
+
+def left_slots(graph: AttributedGraph, share: float, releases: int, seed: int) -> Iterator[Slot]:
+    """Yield a network that a share of its people at first leaves before each further release."""
+    keys, rng = np.arange(graph.n_vertices, dtype=np.int64), np.random.default_rng(seed + 1)
+    yield graph, keys
+    n_leaving = round(share * len(keys))
+    for _ in range(releases):
+        stays = np.ones(graph.n_vertices, dtype=np.bool_)
+        stays[rng.choice(graph.n_vertices, n_leaving, replace=False)] = False
+        number = np.cumsum(stays) - 1
+        edges = number[graph.edges[stays[graph.edges].all(axis=1)]]
+        graph = AttributedGraph.from_codes(
+            graph.schema, graph.categories, graph.codes[stays], edges
+        )
+        keys = keys[stays]
+        yield graph, keys
 
 
 def churned(folder: Path, name: str, share: float, releases: int, seed: int) -> list[Slot]:

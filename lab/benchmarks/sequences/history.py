@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from statistics import mean
 
 import numpy as np
@@ -49,6 +50,49 @@ class Slot:
     age_auc: float | None
     wrong: float
     is_unmoved: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """Who is there and who is published in a release, by key, and what it is worth."""
+
+    people: frozenset[int]
+    published: frozenset[int]
+    f1: float
+    cost: float
+
+
+def shown(released: Released, graph: AttributedGraph, keys: Numbers) -> Shown:
+    """Return what a release shows of the true graph of these people."""
+    truth = edge_keys(np.sort(keys[graph.edges], axis=1))
+    owners = np.sort(released.keys[released.graph.edges], axis=1)
+    ties = edge_keys(owners[owners[:, 0] >= 0])
+    n_edges, n_true = len(owners), int(np.isin(ties, truth).sum())
+    return Shown(
+        frozenset(keys.tolist()),
+        frozenset(released.keys[released.keys >= 0].tolist()),
+        2 * n_true / max(n_edges + len(truth), 1),
+        (n_edges + len(truth) - 2 * n_true) / max(len(truth), 1),
+    )
+
+
+def wait(
+    releases: Sequence[tuple[AbstractSet[int], AbstractSet[int]]], newcomers: AbstractSet[int]
+) -> float | None:
+    """Return how many releases newcomers wait until they are shown; half of them wait less.
+
+    None where fewer than half of them were shown.
+
+    Parameters
+    ----------
+    releases:
+        For each the people who are there, and those who are published.
+    """
+    came = {p: i for i in reversed(range(len(releases))) for p in releases[i][0]}
+    first = {p: i for i in reversed(range(len(releases))) for p in releases[i][1]}
+    waits = sorted(first[p] - came[p] if p in first else np.inf for p in newcomers)
+    middle = waits[len(waits) // 2] if waits else np.inf
+    return float(middle) if np.isfinite(middle) else None
 
 
 class History:
@@ -113,23 +157,12 @@ class History:
             **{f"new {age}": self._new(age) for age in AGES},
             "ended 8": self._ended(8),
             "people": len(newcomers & slots[-1].published.keys()) / max(len(newcomers), 1),
-            "wait": self._wait(newcomers),
+            "wait": wait([(s.people, s.published.keys()) for s in slots], newcomers),
             "age": slots[-1].age_auc,
             "guess 2": _rate(net_guess(slots[i], slots[j]) for i, j in spans),
             "guess": _rate([net_guess(slots[0], slots[-1])]),
             "denoised": self._denoised(),
         }
-
-    def _wait(self, newcomers: frozenset[int]) -> float | None:
-        """Return how many releases newcomers wait until they are shown; half of them wait less.
-
-        None where fewer than half of them were shown.
-        """
-        came = {p: i for i in reversed(range(len(self.slots))) for p in self.slots[i].people}
-        shown = {p: i for i in reversed(range(len(self.slots))) for p in self.slots[i].published}
-        waits = sorted(shown[p] - came[p] if p in shown else np.inf for p in newcomers)
-        middle = waits[len(waits) // 2] if waits else np.inf
-        return float(middle) if np.isfinite(middle) else None
 
     def _denoised(self) -> float | None:
         """Return the share of people named after denoising the last release, by the best way."""

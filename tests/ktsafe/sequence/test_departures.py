@@ -97,7 +97,7 @@ def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only() -> No
     """Quasi-identifier and sensitive value change at once: the place that is left tells neither."""
     values = [("x", "1", "well")] * 9
     first = Changes(joined=np.arange(9), joined_values=values)
-    options = SequenceOptions(effort="fast")
+    options = SequenceOptions(effort="fast", margin=0)
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
     before = naive.published(sequence)[0]
     cohorts = sequence.cohorts().tolist()
@@ -127,7 +127,7 @@ def test_the_auditor_refuses_no_release_for_a_value(
     """Whatever is updated, hidden, moved or left: no place that was left changes alone."""
     people = dict.fromkeys(range(15), ("x", "1", "well"))
     first = Changes(joined=np.arange(15), joined_values=list(people.values()))
-    options = SequenceOptions(effort="fast")
+    options = SequenceOptions(effort="fast", margin=0)
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
     assert auditor.extend(audited(sequence)).is_safe
@@ -157,7 +157,7 @@ def test_the_auditor_refuses_no_release_for_a_value(
 def test_company_is_never_kept_by_a_place_that_was_left_alone(stays: bool) -> None:
     """Who hides behind a "-" that is there already changes nothing, so company would be alone."""
     first = Changes(joined=np.arange(6), joined_values=[("x", "1", "well")] * 6)
-    options = SequenceOptions(effort="fast")
+    options = SequenceOptions(effort="fast", margin=0)
     params = dataclasses.replace(PARAMS, k=6, alpha=Fraction(1, 6))
     sequence = SequenceEngine.begin(SCHEMA, params, options, first, np.random.default_rng(0))
     steps = [{0: "ill"}, {1: "-"}, {} if stays else {2: "-", 3: "-"}, {1: "ill"}]

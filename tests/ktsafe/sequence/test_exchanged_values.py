@@ -142,7 +142,7 @@ def test_the_place_that_changes_with_a_value_is_drawn_among_the_cohort() -> None
     hits = np.zeros((n, n), dtype=np.int64)
     for seed in range(times):
         rng = np.random.default_rng(seed)
-        options = SequenceOptions(effort="fast")
+        options = SequenceOptions(effort="fast", margin=0)
         sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, rng)
         ill = Changes(changed=np.array([0]), changed_values=[("x", "1", "ill")])
         sequence.advance(ill, rng)
@@ -158,7 +158,7 @@ def test_composite_values_and_missing_ones_are_exchanged_like_others() -> None:
     values = ["a | b", "a | -", MISSING, "well", "well", "ill"]
     first = Changes(joined=np.arange(6), joined_values=[("x", "1", text) for text in values])
     params = PARAMS.__class__(k=6, alpha=Fraction(1, 6))
-    options, rng = SequenceOptions(effort="fast"), np.random.default_rng(2)
+    options, rng = SequenceOptions(effort="fast", margin=0), np.random.default_rng(2)
     released = SequenceEngine.begin(SCHEMA, params, options, first, rng).released()
     assert Counter(texts(released)) == Counter(values)
     assert released.value_at is not None

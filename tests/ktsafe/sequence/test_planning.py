@@ -74,7 +74,7 @@ def test_ties_across_values_stay_as_many_as_they_are(seed: int) -> None:
         slots.append((AttributedGraph.from_columns(schema, columns, ties), np.arange(len(kinds))))
         anew = rng.random(len(u)) < 0.01
         drawn[anew] = rng.random(anew.sum())
-    options = SequenceOptions(effort="fast")
+    options = SequenceOptions(effort="fast", margin=0)
     first = Changes.of_graph(*slots[0])
     sequence = SequenceEngine.begin(schema, PARAMS, options, first, np.random.default_rng(seed))
     errors = []
@@ -175,7 +175,7 @@ def test_few_kinds_of_people_are_seldom_all_dark(
     feed = list(social_feed(people=200, days=365, rng=np.random.default_rng(0)))
     slots = list(slots_of(schema.expecting_nothing(), feed, 28))
     rng, first = np.random.default_rng(0), Changes.of_graph(*slots[0])
-    options = SequenceOptions(effort="fast")
+    options = SequenceOptions(effort="fast", margin=0)
     sequence = SequenceEngine.begin(slots[0][0].schema, PARAMS, options, first, rng)
     most = n_dark = 0
     for before, after in itertools.pairwise(slots):

@@ -28,7 +28,7 @@ def joins(keys: range, values: tuple[str, str], ties: object = ()) -> Changes:
 
 def begun(first: Changes, **options: object) -> SequenceEngine:
     """Return a sequence that begins with the given people."""
-    chosen = SequenceOptions(**{"effort": "fast", **options})  # type: ignore[arg-type]
+    chosen = SequenceOptions(**{"effort": "fast", "margin": 0, **options})  # type: ignore[arg-type]
     return SequenceEngine.begin(SCHEMA, PARAMS, chosen, first, np.random.default_rng(0))
 
 
@@ -220,7 +220,9 @@ def test_a_missing_value_tells_no_more_than_alpha(
         before = after
 
 
-@pytest.mark.parametrize("wrong", [{"sybil_margin": -1}, {"max_age": 1}, {"effort": "none"}])
+@pytest.mark.parametrize(
+    "wrong", [{"sybil_margin": -1}, {"margin": -1}, {"max_age": 1}, {"effort": "none"}]
+)
 def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
     """Options are checked before anything is made."""
     with pytest.raises(InvalidParams):

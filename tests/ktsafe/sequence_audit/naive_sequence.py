@@ -143,7 +143,7 @@ def published_view(releases: list[Plain], params: PrivacyParams) -> View:
 def people_among(
     releases: list[Plain], params: PrivacyParams, value_at: dict[str, str]
 ) -> dict[str, tuple[set[str], set[str]]]:
-    """Return of whom people are among the candidates: all that are people today, and sensitive ones.
+    """Return for each person who among the candidates is a person today, and which are sensitive.
 
     `value_at` says which vertex shows the value of each one's owner; who was ever shown there as
     sensitive is.

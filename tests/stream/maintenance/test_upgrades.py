@@ -32,10 +32,12 @@ INTRODUCED = {
     "effort": "balanced",
     "aim": "balanced",
     "values": "exchanged",
+    "margin": None,
 }
 """Options that are fixed for a sequence, and the default that each came with: it stays for ever.
 
-But for `values`, which is in place in sequences that were begun before there was a choice.
+But for `values`, which is in place in sequences that were begun before there was a choice, and
+`margin`, which is 0 in those.
 """
 
 FREE = {"max_age": 12}
@@ -101,6 +103,8 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
     assert len({manifest["sequence_id"] for manifest in manifests}) == 1
     # What an older version showed in place stays there.
     assert {manifest["values"] for manifest in manifests[len(before) :]} == {"in place"}
+    last = json.loads((tmp_path / "state/audit" / after[-1] / "audit.json").read_text())
+    assert (last["sequence"]["margin"], last["sequence"]["margin_until"]) == (0, None)
     sizes = [(manifest.get("seal") or {}).get("log", {}).get("size") for manifest in manifests]
     first = sizes.index(next(size for size in sizes if size is not None))
     assert first <= len(before)

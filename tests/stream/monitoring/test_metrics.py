@@ -73,6 +73,7 @@ SECRETS = Secrets(
         | {"ended_shown": dict.fromkeys(FRESHNESS_AGES)},
         {"came": 8, "gone": 3, "came_true": 6},
     ),
+    margin_until="1970-01-02T00:00:00Z",
 )
 BUDGET = StatisticsBudget(350_000, 4_900_000, 100_000)
 AUDITED = ReleaseFigures(
@@ -187,6 +188,7 @@ def test_hooks_reach_their_metric(name: str, labels: dict[str, str], expected: f
         ("ktsafe_release_freshness_ratio", {"figure": "ties_ratio", "age": "8"}, 0.5),
         ("ktsafe_release_freshness_ratio", {"figure": "ended_shown", "age": "1"}, math.nan),
         ("ktsafe_release_changed_edges", {"change": "came_true"}, 6),
+        ("ktsafe_release_margin_until_timestamp_seconds", {}, 86400),
         ("ktsafe_privacy_candidates_required", {}, 10),
         ("ktsafe_privacy_sensitive_allowed_ratio", {}, 0.2),
     ],
@@ -327,7 +329,7 @@ def test_secrets_are_marked_and_nothing_else_is() -> None:
         _, body = told(secrets=secrets).exposition()
         help_of[secrets] = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
     added = help_of[True].keys() - help_of[False].keys()
-    assert len(added) == 10
+    assert len(added) == 11
     assert {name for name, text in help_of[True].items() if "SECRET" in text} == added
 
 

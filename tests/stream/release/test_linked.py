@@ -29,7 +29,7 @@ from tests import feeds, sealed
 from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event
 
-OPTIONS = SequenceOptions(effort="fast", sybil_margin=0)
+OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 
 
@@ -323,7 +323,7 @@ def test_frozen_inputs_refuse_to_change(tmp_path):
     """Other options within a sequence refuse to start, and name the way out."""
     world = world_of(tmp_path)
     world.run()
-    world.sequence = SequenceOptions(effort="fast", sybil_margin=1)
+    world.sequence = SequenceOptions(effort="fast", sybil_margin=1, margin=0)
     with pytest.raises(StateMismatch, match="ktsafe rebase"):
         world.run()
 

@@ -22,7 +22,7 @@ from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store
 
 TWO_HOPS = dataclasses.replace(PARAMS, n_hops=2)
 INDUCED = dataclasses.replace(PARAMS, reading="induced")
-OPTIONS = SequenceOptions(effort="fast", sybil_margin=0)
+OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
 EVENTS = feed()
 
 

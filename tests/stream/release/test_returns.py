@@ -10,7 +10,7 @@ from ktsafe.sequence import SequenceOptions
 from tests import feeds
 from tests.stream.service.simulation import World, event
 
-OPTIONS = SequenceOptions(effort="fast", sybil_margin=0)
+OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SLOTS = 5
 

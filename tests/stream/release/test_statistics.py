@@ -21,7 +21,7 @@ from tests.memory_connectors import Crash
 from tests.stream.release.test_linked import EVENTS, PARAMS
 from tests.stream.service.simulation import SLOT_US, Tripwire, World
 
-OPTIONS = SequenceOptions(effort="fast", sybil_margin=0)
+OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
 PER_RELEASE = 300_000
 PER_YEAR = PER_RELEASE * (YEAR_US // SLOT_US)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.sequence import SequenceOptions
+from ktsafe.sequence.memory.sequence_options import margin_for
 from ktsafe.stream.evaluation.attacks import attack_releases
 from ktsafe.stream.evaluation.sequence_report import Sources, audit_sequence
 from ktsafe.stream.files.private_audits import read_vacated
+from ktsafe.stream.files.release_figures import safety_in_words, secrets_of
 from tests import places_left
 from tests.stream.service.simulation import World, event
 
@@ -26,7 +29,13 @@ def leaving(seed: int) -> list[dict[str, object]]:
     rng = random.Random(seed)
     there = [f"p{i}" for i in range(48)]
     events = [
-        event("vertex.upsert", 1 + i / 100, x, gender="fm"[i % 2], health=rng.choice(["ill", "ok"]))
+        event(
+            "vertex.upsert",
+            1 + i / 100,
+            x,
+            gender="fm"[i % 2],
+            health=rng.choice(["ill", "ok", "ok"]),
+        )
         for i, x in enumerate(there)
     ]
     events += [event("edge.add", 5 + i / 100, *rng.sample(there, 2)) for i in range(90)]
@@ -64,6 +73,24 @@ def left(world: World, i: int) -> set[str]:
     """Return the ids that changed from somebody's to nobody's, by the mappings of the time."""
     before, after = (world.mappings[name] for name in sorted(world.mappings)[i - 1 : i + 1])
     return {v for v, person in before.items() if person and after.get(v) != person}
+
+
+def test_the_private_audit_tells_when_a_margin_is_used_up(site: tuple[World, Path]) -> None:
+    """Nobody knows before somebody left; then it is so many releases later, `ktsafe status` too."""
+    _, folder = site
+    times, told = [], []
+    for path in sorted((folder / "releases").iterdir()):
+        nominal = json.loads((path / "manifest.json").read_bytes())["nominal_time"]
+        times.append(datetime.fromisoformat(nominal))
+        audit = json.loads((folder / "world" / "audit" / path.name / "audit.json").read_bytes())
+        told.append(audit["sequence"])
+        assert secrets_of(audit).margin_until == told[-1]["margin_until"]
+    assert {each["margin"] for each in told} == {margin_for(3)}
+    assert told[0]["margin_until"] is None
+    for before, now, each in zip(times[:-1], times[1:], told[1:], strict=True):
+        until = now + each["margin_lasts"] * (now - before)
+        assert datetime.fromisoformat(each["margin_until"]) == until
+        assert str(until.date()) in safety_in_words({"margin_until": each["margin_until"]})
 
 
 def test_the_private_audit_lists_places_that_were_left(site: tuple[World, Path]) -> None:

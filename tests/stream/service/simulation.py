@@ -53,7 +53,7 @@ SCHEMA = Schema(
 )
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SLOT_US = 10_000_000
-SEQUENCE = SequenceOptions(sybil_margin=0, effort="fast")
+SEQUENCE = SequenceOptions(sybil_margin=0, margin=0, effort="fast")
 
 
 class Inline:

@@ -14,7 +14,7 @@ from ktsafe.stream.maintenance.erasure import erase_everywhere
 from ktsafe.stream.maintenance.withdrawals import marker, noted
 from tests.stream.service.simulation import World, event
 
-OPTIONS = SequenceOptions(sybil_margin=0, effort="fast")
+OPTIONS = SequenceOptions(sybil_margin=0, margin=0, effort="fast")
 PEOPLE = 9
 
 

@@ -34,7 +34,7 @@ KINDS = (
 def begun(
     world: World, params: PrivacyParams = TWO_HOPS, seed: int = 0, **options: object
 ) -> AlignedSequence:
-    chosen = SequenceOptions(**{"effort": "fast", **options})  # type: ignore[arg-type]
+    chosen = SequenceOptions(**{"effort": "fast", "margin": 0, **options})  # type: ignore[arg-type]
     rng = np.random.default_rng(seed)
     return AlignedSequence.begin(SCHEMA, params, chosen, world.first, rng)
 
@@ -219,7 +219,7 @@ def test_a_group_changes_its_class_when_its_people_agree() -> None:
         joined_values=[values for _, values in joined],
         ties_added=[[0, 1], [2, 3]],
     )
-    options = SequenceOptions(effort="fast")
+    options = SequenceOptions(effort="fast", margin=0)
     sequence = AlignedSequence.begin(SCHEMA, TWO_HOPS, options, first, np.random.default_rng(0))
     before = sequence.released()
     cohorts = dict(zip(before.keys.tolist(), sequence.cohorts().tolist(), strict=True))
@@ -242,7 +242,7 @@ def test_a_group_changes_its_class_when_its_people_agree() -> None:
 def test_an_orbit_is_shown_while_at_least_half_of_it_is_true() -> None:
     """One tie of three is hidden, two show all three, and with one of them gone all go."""
     joined = {"joined": np.arange(6), "joined_values": [("x", "1", "well")] * 6}
-    options = SequenceOptions(effort="fast")
+    options = SequenceOptions(effort="fast", margin=0)
     rng = np.random.default_rng(0)
     sequence = AlignedSequence.begin(SCHEMA, TWO_HOPS, options, Changes(**joined), rng)
     released = sequence.released()
