@@ -47,7 +47,7 @@ def advise(
     edges: Edges,
     schema: SchemaFile,
     columns: Columns = "",
-    k: Annotated[int, typer.Option(help="Least number of candidates that you want.")] = 10,
+    k: Annotated[int, typer.Option(help="Least number of candidates; 12 for health data.")] = 10,
     others: Annotated[str, typer.Option("--other-k", help="Other k to try.")] = "5,20",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     keep: Keep = "",

@@ -55,24 +55,25 @@ ROWS_AT_ONCE: Final = 200_000
 Format = Literal["csv", "parquet"]
 
 _NOT_COVERED: Final = (
-    " Not covered: attackers that know true ties, sensitive values of neighbours, or some people's "
-    "ids, and whether a tie or a vertex is true."
+    " Not covered: attackers that know most true ties, sensitive values of neighbours, or some "
+    "people's ids, or that drop what looks inserted; and whether a tie or a vertex is true."
 )
 ALONE: Final[Mapping[str, Any]] = {
     "w": 1,
     "text": "This release is kt-safe by itself (w = 1), for attackers that know a vertex's "
-    "quasi-identifiers and those of its published neighbours. Releases of one network are safe one "
-    "by one only: an attacker that links two of them can single people out. Give readers one "
-    "release, not a series." + _NOT_COVERED,
+    "quasi-identifiers and how many published neighbours it has of each. Releases of one network "
+    "are safe one by one only, even if nothing changed: an attacker that links two of them can "
+    "single people out. Give readers one release, not a series." + _NOT_COVERED,
 }
 """What a single release guarantees, as its manifest says it."""
 TOGETHER: Final[Mapping[str, Any]] = {
     "w": "all",
     "cover": True,
     "text": "The releases of this sequence_id are kt-safe together (w = all): for attackers that "
-    "know a vertex's quasi-identifiers and, attribute by attribute, those of its published "
-    "neighbours in every one of them, with ids that persist, each vertex has at least k "
-    "candidates, at most a share alpha of them sensitive. Nothing is promised across sequences. "
+    "know a vertex's quasi-identifiers and, attribute by attribute, how many published neighbours "
+    "of each value it has in every one of them, with ids that persist, each vertex has at least k "
+    "candidates, at most a share alpha of them sensitive. Candidates are places: people may have "
+    "left them. Nothing is promised across sequences. "
     "Where a vertex gains or loses ties from one release to the next, at least k candidates do "
     "alike (cover); net changes over several releases are not covered." + _NOT_COVERED,
 }

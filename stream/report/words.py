@@ -10,10 +10,11 @@ NOT_COVERED: Final = (
     "Whether a tie that is shown is true, and whether a vertex is a person.",
     "An attacker that knows most true ties, or many and a few identities: see the risk curve.",
     "An attacker that knows your true ties exactly and drops what looks inserted.",
+    "An attacker that knows sensitive values of your friends, or how many ties each of them has.",
     "Net changes over several releases, such as between the first and the last.",
-    "Releases of another sequence, or other publications of the same network.",
+    "Releases of another sequence, or other publications of the same network, with any k.",
     "An attacker that creates many accounts; and whom an account of the attacker is tied to.",
-    "Groups of people instead of single ones, and what follows from belonging to one.",
+    "Groups of people instead of single ones, and whether somebody is in the network at all.",
     "Differential privacy: kt-safety is another guarantee, and does not imply it.",
 )
 
@@ -120,7 +121,11 @@ def parameters(
     k, hops = params["k"], params.get("n_hops", 1)
     alpha, t = (Fraction(params[name]) for name in ("alpha", "t"))
     rows = [
-        ("k", k, f"Everybody has at least {k} candidates: vertices that look alike to an attacker"),
+        (
+            "k",
+            k,
+            f"Everybody has at least {k} candidates, alike by quasi-identifiers, friends' too",
+        ),
         (
             "alpha",
             params["alpha"],

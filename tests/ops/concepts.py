@@ -1,12 +1,13 @@
 """Draw the pictures of the documentation: `python -m tests.ops.concepts docs/images`.
 
 Protection sets are computed by the definition for one hop, the risk curve is that of the table in
-docs/attacks.md; the other pictures are drawn by hand.
+docs/figures.md; the other pictures are drawn by hand.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
@@ -25,7 +26,8 @@ rect{fill:none;stroke:#aaa;rx:10}.area{fill:#3567b0;opacity:.13;stroke:none;rx:0
 """
 CURVES = """
 polyline{fill:none!important;stroke-width:2}polyline.you{stroke:#333}polyline.a{stroke:#3567b0}
-polyline.b{stroke:#4b9d6b}@media(prefers-color-scheme:dark){polyline.you{stroke:#eee}}
+polyline.b{stroke:#4b9d6b}polygon.band{fill-opacity:.12}polygon.you{fill:#333}
+polygon.a{fill:#3567b0}polygon.b{fill:#4b9d6b}@media(prefers-color-scheme:dark){polyline.you{stroke:#eee}}
 """
 EPSILON, T = 5, Fraction(1, 10)
 PEOPLE = {"Ada": (2, 1), "Bea": (3, 1), "Cleo": (2, 0)}
@@ -155,12 +157,15 @@ def cover() -> str:
     return picture("Cover: a whole cohort changes alike", 810, 170, drawn)
 
 
-def risk_rows() -> list[list[float]]:
-    """Return the rows of the table: the share of ties known, and people found by known people."""
-    page = (Path(__file__).parents[2] / "docs/attacks.md").read_text(encoding="utf-8")
+def risk_rows() -> list[tuple[float, list[list[float]]]]:
+    """Return the rows of the table: the share of ties known, and people found, with their band."""
+    page = (Path(__file__).parents[2] / "docs/figures.md").read_text(encoding="utf-8")
     table = page.partition("| of the ties |")[2].partition("\n\n")[0].splitlines()[2:]
-    cells = [[cell.split("(")[0] for cell in row.strip("| ").split("|")] for row in table]
-    return [[float(ties.strip(" %")) / 100, *map(float, found)] for ties, *found in cells]
+    cells = [row.strip("| ").split("|") for row in table]
+    return [
+        (float(ties.strip(" %")) / 100, [[*map(float, re.findall(r"\.\d+", one))] for one in found])
+        for ties, *found in cells
+    ]
 
 
 def risk_curve() -> str:
@@ -181,7 +186,10 @@ def risk_curve() -> str:
     drawn.append(text(left + wide / 2 - 90, bottom + 40, "share of the true ties known", "small"))
     words = ("nobody known", "1% of the people known", "5% of the people known")
     for column, (name, says) in enumerate(zip(("you", "a", "b"), words, strict=True), 1):
-        points = [at(row[0], row[column]) for row in rows]
+        points = [at(ties, found[column - 1][0]) for ties, found in rows]
+        least, most = ([at(ties, found[column - 1][i]) for ties, found in rows] for i in (1, 2))
+        around = " ".join(f"{x:.0f},{y:.0f}" for x, y in [*least, *reversed(most)])
+        drawn.append(f'<polygon class="{name} band" points="{around}"/>')
         joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in points)
         drawn.append(f'<polyline class="{name} curve" points="{joined}"/>')
         drawn += [dot(*point, name, 4) for point in points]
