@@ -29,10 +29,10 @@ ROOT = Path(__file__).parents[2]
 LIST = (ROOT / "docs/tested.md").read_text(encoding="utf-8")
 PAGES = ("README", "promise", "one-release", "sequences", "officers", "statistics")
 WORDS = re.compile(
-    r"\b(at least (k|max)|at most (a share|alpha|1/k)|k (candidates?|places|people)|never|nobody"
-    r"|no release|no file|cannot|nothing (changes|is promised)|withstand\w*|kt-safe|weakens?"
-    r"|let fewer|attackers?|candidate places|whole cohort|same row|equally many|independent"
-    r"|no code|e\^epsilon|safe)\b",
+    r"\b(at least (k|max)|at most (a share|alpha|1/k)|k (candidates?|places|people|of your)"
+    r"|never|nobody|no release|no file|cannot|nothing (changes|is promised)|withstand\w*|kt-safe"
+    r"|weakens?|let fewer|margin|attackers?|candidate places|candidates who|whole cohort|same row"
+    r"|equally many|independent|no code|e\^epsilon|safe)\b",
     re.IGNORECASE,
 )
 CHECKS = {"strict verifier", "auditor", "definition"}
