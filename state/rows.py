@@ -17,6 +17,7 @@ is not there no id is held. The changes made here carry growing stamps of a topi
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -166,6 +167,8 @@ class _Resolution:
         self._counted: dict[bytes, bool] = {}  # Whether pairs were ties before.
         self._around: dict[bytes, set[bytes]] = {}  # Of aliases the pairs in `_pairs`.
         self._ids: dict[bytes, str] = {}
+        self._aliases: dict[str, bytes] = {}
+        self._row_keys: dict[tuple[str, bytes], bytes] = {}
         self._came: dict[bytes, None] = {}  # Those who had left, and are there.
         self._left: set[bytes] = set()  # Those who left now, for good or not: so did their ties.
         self._changed: dict[bytes, None] = {}
@@ -205,7 +208,7 @@ class _Resolution:
         return True
 
     def _take_row(self, change: RowChange) -> bool:
-        table = _table(change.table)
+        table = change.table
         key = self._row_key(table, change.key)
         former = key if change.former is None else self._row_key(table, change.former)
         before = self._row(former)
@@ -214,7 +217,7 @@ class _Resolution:
         row = self._as_held(change, before)
         if change.row is not None and row is None:
             return False
-        cleared = self._cleared.get(table)
+        cleared = self._cleared.get(_table(table)) if self._cleared else None
         if cleared is not None and change.position is not None and change.position < cleared:
             row = None  # Read later, because it lies in another partition.
         if former != key:
@@ -391,10 +394,9 @@ class _Resolution:
         for each in told:
             if not isinstance(each, RowChange):
                 continue
-            table = _table(each.table)
-            keys[self._row_key(table, each.key)] = None
+            keys[self._row_key(each.table, each.key)] = None
             if each.former is not None:
-                keys[self._row_key(table, each.former)] = None
+                keys[self._row_key(each.table, each.former)] = None
             row = each.row
             if isinstance(row, PersonRow) and row.id is not None:
                 aliases[self._alias(row.id)] = None
@@ -460,17 +462,23 @@ class _Resolution:
                 yield key, _held.decode(value)
         yield from list(self._held.items())
 
-    def _row_key(self, table: bytes, key: bytes) -> bytes:
-        digest = hashlib.blake2b(key, key=self._secret, digest_size=HASH_BYTES).digest()
-        return _ROW + table + digest
+    def _row_key(self, table: str, key: bytes) -> bytes:
+        found = self._row_keys.get((table, key))
+        if found is None:
+            digest = hashlib.blake2b(key, key=self._secret, digest_size=HASH_BYTES).digest()
+            found = self._row_keys[table, key] = _ROW + _table(table) + digest
+        return found
 
     def _alias(self, person: str | None) -> bytes:
         assert person is not None
-        alias = keyed_hash(self._secret, person)
-        self._ids[alias] = person
+        alias = self._aliases.get(person)
+        if alias is None:
+            alias = self._aliases[person] = keyed_hash(self._secret, person)
+            self._ids[alias] = person
         return alias
 
 
+@functools.cache
 def _table(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=_TABLE_BYTES).digest()
 

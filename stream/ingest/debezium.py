@@ -36,9 +36,14 @@ OTHER_TABLES_MAX: Final = 20
 _TABLE: Final = re.compile(r"[A-Za-z_]\w{0,30}(\.[A-Za-z_]\w{0,30})?", re.ASCII)
 _SCHEMAS_MAX: Final = 256
 """Schemas of envelopes that are remembered: one for each version of each table."""
-_ONCE: Final = (b'"after":', b'"before":', b'"op":')
+_AFTER, _BEFORE, _OP = b'"after":', b'"before":', b'"op":'
+"""What a value holds once, unless a column is named so or a key is given twice."""
+_TIME_US_MIN: Final = events.EPOCH_MS_MIN * 1000
 KIND_CHARS_MAX: Final = 64
 """Of the kind of a tie: a word, not a text."""
+
+_INT_MAX: Final = 2**63
+"""Below it a whole number is an id as it is."""
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Row = dict[str, Any]
@@ -143,6 +148,8 @@ class _Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _envelopes: Final = msgspec.json.Decoder(_Envelope)
 _rows: Final = msgspec.json.Decoder(Row | None)
 _keys: Final = msgspec.json.Decoder(_Key)
+_anything: Final = msgspec.json.Decoder()
+_WITH_SCHEMA: Final = b'{"schema":'
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -197,7 +204,8 @@ class RowJudge:
         if len(value) > self._record_bytes_max:
             raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
         envelope = events.decoded(_envelopes, value)
-        if any(value.count(name) > 1 for name in _ONCE):
+        count = value.count
+        if count(_AFTER) > 1 or count(_BEFORE) > 1 or count(_OP) > 1:
             events.check_keys(value)
         change = envelope.payload or envelope
         if change.op is None:
@@ -211,8 +219,8 @@ class RowJudge:
         if listed is None:
             return None, None
         name = f"{source.db}.{source.schema}.{source.table}"
-        at = (record.topic, record.partition, record.offset)
-        stamp = Stamp(_time_us(source, change, record), *at)
+        time_us = _time_us(source, change, record)
+        stamp = Stamp(time_us, record.topic, record.partition, record.offset)
         if change.op == "t":
             return TableCleared(stamp, name, source.position()), None
         if change.op not in {"c", "r", "u", "d"}:
@@ -366,11 +374,8 @@ def _row(raw: msgspec.Raw) -> Row | None:
 def _key(key: bytes) -> bytes:
     """Return the key of a record without its schema, columns in one order."""
     try:
-        try:
-            payload = bytes(_keys.decode(key).payload)
-        except msgspec.ValidationError:
-            payload = key
-        return _encode(msgspec.json.decode(payload))
+        payload = bytes(_keys.decode(key).payload) if key.startswith(_WITH_SCHEMA) else key
+        return _encode(_anything.decode(payload))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return key  # Of another converter: what it is does not matter.
 
@@ -399,9 +404,12 @@ def _value(row: Row, column: str, by_type: Mapping[str, Convert]) -> object:
 
 def _id(row: Row, column: str, by_type: Mapping[str, Convert]) -> str | None:
     """Return an id as text; None where it is as before."""
-    if row.get(column) is None:
+    told = row.get(column)
+    if type(told) is int and column not in by_type:
+        return str(told) if 0 <= told < _INT_MAX else events.checked_id(str(told))
+    if told is None:
         raise MalformedEvent("missing_field", f"at column {column}")
-    if row[column] == UNAVAILABLE:
+    if told == UNAVAILABLE:
         return None
     value = _value(row, column, by_type)
     if isinstance(value, bool | float):
@@ -433,9 +441,10 @@ def _time_us(source: _Source, change: _Change, record: Record) -> int:
 
     A time that is none takes no row out of the log: it counts as one long ago.
     """
+    if source.ts_us is not None and _TIME_US_MIN <= source.ts_us <= events.TIME_US_MAX:
+        return source.ts_us
     ms = (source.ts_ms, change.ts_ms, record.timestamp_ms)
-    given = (source.ts_us, *(each * 1000 for each in ms if each is not None))
-    for time_us in given:
-        if time_us is not None and events.EPOCH_MS_MIN * 1000 <= time_us <= events.TIME_US_MAX:
+    for time_us in (each * 1000 for each in ms if each is not None):
+        if _TIME_US_MIN <= time_us <= events.TIME_US_MAX:
             return time_us
     return events.TIME_US_MIN

@@ -64,6 +64,8 @@ class Mirror:
     ----------
     open_store:
         Opens the store again, as after a crash.
+    crashes:
+        How often that happens, as a share of what is taken in.
     """
 
     def __init__(
@@ -73,8 +75,11 @@ class Mirror:
         listed: Tables,
         rng: random.Random,
         schema: Schema = SCHEMA,
+        *,
+        crashes: float = 0.15,
     ) -> None:
         self._log = log
+        self._crashes = crashes
         self._open = open_store
         self._listed = listed
         self._rng = rng
@@ -89,7 +94,7 @@ class Mirror:
             taken = self._ingest.round(lambda *_: True, 2**62, waits=False)
             if self._rng.random() < 0.5 or not taken:
                 self._ingest.checkpoint()
-            if self._rng.random() < 0.15:
+            if self._rng.random() < self._crashes:
                 self.crash()
                 continue
             if not taken:
