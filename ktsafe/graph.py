@@ -67,6 +67,9 @@ class Schema:
     harmless_values:
         Values of the sensitive attribute that are not sensitive on purpose, though they are spelt
         almost like one that is, see `AttributedGraph.check_spelling`.
+    ties:
+        What counts as a tie where rows tell of a pair, in tables of a database and dumps: "any" of
+        them; "mutual", two that name each other or one without a direction; or those of some kinds.
     nominal:
         Attributes whose values are codes, such as those of countries: they are taken as they are
         written, and never told as ranges.
@@ -91,6 +94,7 @@ class Schema:
     groups: Mapping[str, Groups] = dataclasses.field(default_factory=dict)
     harmless_values: frozenset[str] = frozenset()
     nominal: frozenset[str] = frozenset()
+    ties: str | frozenset[str] = "any"
 
     def __post_init__(self) -> None:
         names = check_texts("quasi_identifiers", self.quasi_identifiers)
@@ -100,6 +104,10 @@ class Schema:
             object.__setattr__(self, name, texts)
         if not isinstance(self.sensitive, str):
             raise InvalidGraph("The sensitive attribute must be one name.")
+        if self.ties not in {"any", "mutual"}:
+            if isinstance(self.ties, str) or not self.ties:
+                raise InvalidGraph('ties is "any", "mutual", or a list of kinds.')
+            object.__setattr__(self, "ties", frozenset(check_texts("ties", self.ties)))
         object.__setattr__(self, "buckets", {k: tuple(v) for k, v in self.buckets.items()})
         names = self.attributes
         if len(set(names)) != len(names):
@@ -122,6 +130,11 @@ class Schema:
         if both := sorted(self.nominal & self.buckets.keys()):
             raise InvalidGraph(f"{both[0]!r} has buckets, and is declared nominal: no order.")
         object.__setattr__(self, "groups", checked_groups(self.groups, self.quasi_identifiers))
+
+    @property
+    def ties_told(self) -> str | list[str]:
+        """What counts as a tie, as JSON has it."""
+        return self.ties if isinstance(self.ties, str) else sorted(self.ties)
 
     @property
     def attributes(self) -> tuple[str, ...]:

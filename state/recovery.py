@@ -89,6 +89,7 @@ def schema_digest(schema: Schema) -> str:
             for name, edges in schema.buckets.items()
         },
         **({"groups": schema.groups} if schema.groups else {}),
+        **({} if schema.ties == "any" else {"ties": schema.ties_told}),
     }
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 

@@ -1,8 +1,8 @@
 """Rows of tables as they are held, and what becomes of the graph as they change.
 
-A person is there while a row says so. A tie is there while a row names both ends and both are
-there, so the rows of somebody who leaves stay, and count again on a return. What a row said before
-is what is held of it, whatever is told of that. Rows are held in a column family of their own:
+A person is there while a row says so. A tie is there while rows name both ends, as the schema asks,
+and both are there: the rows of somebody who leaves stay, and count again on a return. What a row
+said before is what is held of it, whatever is told of that. A column family of its own holds:
 
     r<table:8><row:16>   -> msgpack `HeldPerson` or `HeldTie`
     n<alias:16>          -> msgpack `Named`: of everybody that is there, and of those who left and
@@ -24,6 +24,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from ktsafe import Schema
 from ktsafe.state.changes import (
     Change,
     EdgeAdd,
@@ -99,11 +100,12 @@ class Named(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Clock(msgspec.Struct, array_like=True, frozen=True):
-    """How far the stamps of changes are, and at which positions tables were cleared."""
+    """How far the stamps of changes are, where tables were cleared, and what counts as a tie."""
 
     time_us: int = _BEFORE_ALL_US
     n_changes: int = 0
     cleared: dict[bytes, int] = {}
+    ties: str | frozenset[str] = "any"
 
 
 class Resolved(NamedTuple):
@@ -138,9 +140,7 @@ def holds_rows(reader: RowReader) -> bool:
     return reader.rows([_CLOCK])[0] is not None
 
 
-def resolve(
-    told: Sequence[Told], reader: RowReader, secret: bytes, attributes: Sequence[str]
-) -> Resolved:
+def resolve(told: Sequence[Told], reader: RowReader, secret: bytes, schema: Schema) -> Resolved:
     """Return what rows come to, where some are told or were before.
 
     Parameters
@@ -148,19 +148,49 @@ def resolve(
     told:
         In the order in which it takes effect. The deletion of a person, which no row tells, forgets
         all rows that name it.
-    attributes:
-        Those that the graph has.
+    schema:
+        The attributes that the graph has, and what counts as a tie.
     """
-    return _Resolution(reader, secret, attributes).resolve(told)
+    return _Resolution(reader, secret, schema).resolve(told)
+
+
+def is_tie(marks: Iterable[Mark], ties: str | frozenset[str]) -> bool:
+    """Return whether a pair of which rows say these marks is a tie.
+
+    Parameters
+    ----------
+    ties:
+        As `Schema.ties`: any of them, both ways (or none), or one of some kinds.
+
+    Examples
+    --------
+    >>> one, other = ("follows", 1), ("follows", 2)
+    >>> [is_tie([one], "any"), is_tie([one], "mutual"), is_tie([one, other], "mutual")]
+    [True, False, True]
+    >>> is_tie([one, (None, 0)], frozenset({"friend"}))
+    False
+    """
+    if ties == "any":
+        return any(True for _ in marks)
+    if ties == "mutual":
+        ways = {way for _, way in marks}
+        return 0 in ways or len(ways) == 2
+    return any(kind in ties for kind, _ in marks if kind is not None)
+
+
+def ties_of(reader: RowReader) -> str | frozenset[str] | None:
+    """Return what counts as a tie of the rows that are held; None where none ever was."""
+    (clock,) = reader.rows([_CLOCK])
+    return None if clock is None else _clock.decode(clock).ties
 
 
 class _Resolution:
     """Rows as they are changed by one commit."""
 
-    def __init__(self, reader: RowReader, secret: bytes, attributes: Sequence[str]) -> None:
+    def __init__(self, reader: RowReader, secret: bytes, schema: Schema) -> None:
         self._reader = reader
         self._secret = secret
-        self._attributes = attributes
+        self._schema = schema
         self._held: dict[bytes, Held | None] = {}
         self._named: dict[bytes, Named | None] = {}
         self._pairs: dict[bytes, dict[Mark, int]] = {}
@@ -296,7 +326,7 @@ class _Resolution:
         named = self._name(alias)
         assert named is not None
         assert named.id is not None
-        told: dict[str, str | None] = dict.fromkeys(self._attributes)
+        told: dict[str, str | None] = dict.fromkeys(self._schema.attributes)
         for key in sorted(named.rows):
             row = self._row(key)
             assert isinstance(row, HeldPerson)
@@ -344,11 +374,11 @@ class _Resolution:
     def _tell(self, pair: bytes) -> None:
         """Say whether a pair is a tie from now on, where that is not so already."""
         low, high = pair[1:17], pair[17:]
-        is_tie, was_tie = bool(self._pairs[pair]), self._counted[pair]
+        counts, was_tie = is_tie(self._pairs[pair], self._schema.ties), self._counted[pair]
         has_moved = any(end in self._came or end in self._left for end in (low, high))
-        if is_tie and (has_moved or not was_tie):
+        if counts and (has_moved or not was_tie):
             self._changes.append(EdgeAdd(self._stamp(), self._end(low), self._end(high)))
-        elif was_tie and not is_tie:
+        elif was_tie and not counts:
             self._changes.append(EdgeRemove(self._stamp(), self._end(low), self._end(high)))
 
     def _end(self, alias: bytes) -> str | bytes:
@@ -382,7 +412,8 @@ class _Resolution:
                 told = sorted((kind or "", kind, way, n) for (kind, way), n in marks.items())
                 yield key, _encode([each[1:] for each in told]) if told else None
                 yield _MIRRORED + key[17:] + key[1:17], b"" if told else None
-        yield _CLOCK, _encode(Clock(self._time_us, self._n, self._cleared))
+        clock = Clock(self._time_us, self._n, self._cleared, self._schema.ties)
+        yield _CLOCK, _encode(clock)
 
     # Reading
 
@@ -441,7 +472,7 @@ class _Resolution:
     def _note_pair(self, pair: bytes, value: bytes | None) -> None:
         marks = () if value is None else _marks.decode(value)
         self._pairs[pair] = {(kind, way): n for kind, way, n in marks}
-        self._counted[pair] = bool(marks)
+        self._counted[pair] = is_tie(self._pairs[pair], self._schema.ties)
         for alias in (pair[1:17], pair[17:]):
             self._around.setdefault(alias, set()).add(pair)
 
@@ -478,7 +509,7 @@ class _Resolution:
         return alias
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _table(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=_TABLE_BYTES).digest()
 

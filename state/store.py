@@ -108,7 +108,7 @@ class GraphStore(abc.ABC):
         """Return what becomes of the graph; nothing is changed before `commit`."""
         if isinstance(next(iter(told), None), RowChange | TableCleared) or self.holds_rows:
             graph = self._graph
-            return resolve(told, self, graph.vertices.secret, graph.schema.attributes)
+            return resolve(told, self, graph.vertices.secret, graph.schema)
         return Resolved(told, {}, ())  # type: ignore[arg-type]  # No row among them.
 
     @abc.abstractmethod

@@ -115,4 +115,5 @@ def declared_beside(schema: Schema) -> dict[str, Any]:
         found = {"sensitive": schema.sensitive, "sensitive_values": values}
     harmless = {"harmless_values": sorted(schema.harmless_values)} if schema.harmless_values else {}
     nominal = {"nominal": sorted(schema.nominal)} if schema.nominal else {}
-    return {**found, "expect_absent": sorted(absent), **harmless, **nominal}
+    ties = {} if schema.ties == "any" else {"ties": schema.ties_told}
+    return {**found, "expect_absent": sorted(absent), **harmless, **nominal, **ties}

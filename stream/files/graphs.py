@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -34,6 +34,7 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `expect_absent`: attributes and sensitive values that need not occur.
     `harmless_values`: values that are not sensitive, though spelt almost like one that is.
     `nominal`: attributes whose values are codes, and no numbers.
+    `ties`: what counts as one, "any" row, "mutual" ones, or those of some kinds.
     Without `sensitive` nobody has a sensitive attribute.
     Values are spelt as they are read (`ktsafe.inputs.spelling`): `1.0` is `1`.
     """
@@ -46,6 +47,7 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     harmless_values: list[str] = []
     groups: dict[str, dict[str, list[str]]] = {}
     nominal: list[str] = []
+    ties: Literal["any", "mutual"] | list[str] = "any"
 
     def to_schema(self) -> Schema:
         """Return the schema that the table describes.
@@ -69,6 +71,7 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 for name, of in self.groups.items()
             },
             "nominal": nominal,
+            "ties": self.ties if isinstance(self.ties, str) else frozenset(self.ties),
         }
         match self.sensitive, self.sensitive_values:
             case UnsetType(), UnsetType():
@@ -177,6 +180,9 @@ def read_graph(
         schema names what nobody has. All faults of tables are told at once (`SeveralFaults`):
         lines are named, their content is not repeated.
     """
+    if schema.ties != "any":
+        msg = "The schema asks for ties of some kinds or ways."
+        raise InvalidGraph(msg, hint="Services and `ktsafe next` count them; give one row a tie.")
     if vertices is None:
         network = read_network(edges, columns=columns)
         return _graph_file(schema, network.columns, network)

@@ -144,7 +144,7 @@ class Ingest:
         self._monotonic = clocks.monotonic
         stored = store.positions()
         self._is_log = isinstance(settings.event_format, tuple)
-        check_made_of(store, rows=self._is_log)
+        check_made_of(store, rows=self._is_log, ties=schema.ties)
         self._judge = judge_of(
             settings.event_format,
             schema,

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from ktsafe import Schema
 from ktsafe.state.changes import PersonRow, RowChange, Told
 from ktsafe.state.errors import StateMismatch
+from ktsafe.state.rows import ties_of
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.ingest.debezium import RowJudge, Tables
 from ktsafe.stream.ingest.envelopes import Format
@@ -34,14 +35,19 @@ def judge_of(
     )
 
 
-def check_made_of(store: GraphStore, *, rows: bool) -> None:
+def check_made_of(store: GraphStore, *, rows: bool, ties: str | frozenset[str]) -> None:
     """Refuse to read events into a graph of tables, or rows into one of events.
+
+    Where ties count by their kinds or ways, only rows have any.
 
     Raises
     ------
     StateMismatch
     """
     if store.holds_rows == rows or (rows and not any(store.counts().values())):
+        if rows and ties_of(store) not in {None, ties}:
+            hint = "Its rows were counted as ties in another way. Begin with a new state folder."
+            raise StateMismatch("read the feed", "the state", hint)
         return
     hint = (
         "It was made of events, and what rows said is not known. Begin with a new state folder, "

@@ -6,9 +6,10 @@ and are read in this process; for those of others see `ktsafe.stream.files.parqu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from ktsafe import Schema
 from ktsafe.connectors.errors import Misconfigured
@@ -18,6 +19,9 @@ from ktsafe.inputs.tables.people_and_ties import People, Ties
 from ktsafe.inputs.tables.table_files import PARQUET, table_at
 from ktsafe.stream.ingest.events import MalformedEvent, checked_id
 from ktsafe.stream.ingest.stored_texts import StoredTexts
+
+KIND: Final = "kind"
+"""The column of a dump's ties with their kinds, where the schema asks for some."""
 
 
 class OwnTables:
@@ -45,10 +49,31 @@ class OwnTables:
             return OwnPeople(people, path, self._schema)
 
     def ties(self, path: Path, bad: BadLines) -> Iterator[tuple[int, str, str]]:
-        """Yield the line of each tie, in Parquet its number, and both ends."""
+        """Yield the line of each tie, in Parquet its number, and both ends.
+
+        Of rows that count as one together the later is told; of a kind that does not count, none.
+        """
+        asked = "any" if self._schema is None else self._schema.ties
         with _whole(path):
             _check_last_line(path)
-            yield from Ties(table_at(path), chosen=self._chosen).rows(bad)
+            kind = None if isinstance(asked, str) else KIND
+            ties = Ties(table_at(path), chosen=self._chosen, kind=kind)
+            if asked == "mutual":
+                yield from _mutual(ties.rows(bad))
+            elif isinstance(asked, str):
+                yield from ties.rows(bad)
+            else:
+                rows = ties.rows_of_kinds(bad)
+                yield from ((line, a, b) for line, a, b, kind in rows if kind in asked)
+
+
+def _mutual(rows: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
+    """Yield the rows of pairs that name each other once the second of both has come."""
+    seen: set[tuple[str, str]] = set()
+    for line, source, target in rows:
+        seen.add((source, target))
+        if (target, source) in seen:
+            yield line, source, target
 
 
 class OwnPeople:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -151,15 +152,25 @@ def again(records: Sequence[Written], rng: random.Random) -> list[Written]:
     return told
 
 
-def _in_memory() -> Callable[[], GraphStore]:
+def _in_memory(schema: Schema) -> Callable[[], GraphStore]:
     disk = MemoryDisk()
-    return lambda: MemoryStore(SCHEMA, disk)
+    return lambda: MemoryStore(schema, disk)
+
+
+CHOICES: Final[tuple[str | frozenset[str], ...]] = (
+    *("any", "any", "mutual"),
+    frozenset({"friend"}),
+    frozenset({"friend", "colleague"}),
+)
+"""What counts as a tie."""
 
 
 def differences(
-    seed: int, open_store: Callable[[], Callable[[], GraphStore]] = _in_memory
+    seed: int, open_store: Callable[[Schema], Callable[[], GraphStore]] = _in_memory
 ) -> list[str]:
     """Play a history by chance and return how the mirror differs from the database at its end.
+
+    What counts as a tie is drawn, too.
 
     Drawn by the seed: statements, partitions, what is told again, the time of each transaction
     (that of the snapshot may lie behind those after it), batches and crashes.
@@ -177,11 +188,14 @@ def differences(
         told += written(database.commit(transaction), database, time_us, lsn, schemas=schemas)
     log = MemoryLog(partitions=rng.randint(1, 3))
     scattered(log, again(told, rng), rng)
-    mirror = Mirror(log, open_store(), tables(), rng)
+    schema = dataclasses.replace(SCHEMA, ties=rng.choice(CHOICES))
+    mirror = Mirror(log, open_store(schema), tables(), rng, schema)
     mirror.read_all()
     try:
         return [
-            *compared(graph(mirror.store.snapshot()), expected(*truth(database.all_rows()))),
+            *compared(
+                graph(mirror.store.snapshot()), expected(*truth(database.all_rows(), schema.ties))
+            ),
             *(f"letter {letter.reason} {letter.detail}" for letter in mirror.letters.letters),
         ]
     finally:

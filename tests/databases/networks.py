@@ -78,7 +78,7 @@ LAYOUTS: Final = (PLAIN, SURROGATE)
 
 
 def truth(
-    rows: Mapping[str, Iterable[Row]], ties: str | tuple[str, ...] = "any"
+    rows: Mapping[str, Iterable[Row]], ties: str | frozenset[str] = "any"
 ) -> tuple[People, Ties]:
     """Return the graph that tables hold.
 
@@ -98,7 +98,7 @@ def truth(
         counts = (
             ties == "any"
             or (ties == "mutual" and (b, a) in marks)
-            or (isinstance(ties, tuple) and not kinds.isdisjoint(ties))
+            or (not isinstance(ties, str) and not kinds.isdisjoint(ties))
         )
         if a != b and a in people and b in people and counts:
             found.add(frozenset((a, b)))

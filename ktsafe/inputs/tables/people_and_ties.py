@@ -160,11 +160,13 @@ class Ties:
         What `--columns` says.
     are_numbers:
         Whether all ids are numbers, see `ktsafe.inputs.tables.names.end_columns`.
+    kind:
+        The column with the kind of a tie, if that is asked for.
 
     Attributes
     ----------
     columns:
-        Where the ends stand.
+        Where the ends stand, and the kind.
     ignored:
         Names of columns that are not read.
 
@@ -180,19 +182,27 @@ class Ties:
         *,
         chosen: Chosen = NOTHING_CHOSEN,
         are_numbers: bool = False,
+        kind: str | None = None,
     ) -> None:
         self.table = table
         ends = end_columns(table.path, table.header, chosen, are_numbers=are_numbers)
         if ends is None:
             raise _lacks(table, ENDS, ENDS)
-        self.columns = ends
+        if kind is not None and kind not in table.header:
+            raise _lacks(table, (kind,), (kind,))
+        self.columns: tuple[int, ...] = ends
+        self._kinds = () if kind is None else (table.header.index(kind),)
         self.ignored = [name for i, name in enumerate(table.header) if name and i not in ends]
         self.ends = Spelled(id_text), Spelled(id_text)
 
     def rows(self, bad: BadLines) -> Iterator[tuple[int, str, str]]:
         """Yield line and both ends of each tie; rows that are none are bad."""
+        return ((line, one, other) for line, one, other, _ in self.rows_of_kinds(bad))
+
+    def rows_of_kinds(self, bad: BadLines) -> Iterator[tuple[int, str, str, str | None]]:
+        """Yield what `rows` does, and the kind; None where it has none, or is not asked for."""
         source, target = self.ends
-        for line, (one, other) in self.table.rows(self.columns, bad):
+        for line, (one, other, *kinds) in self.table.rows((*self.columns, *self._kinds), bad):
             try:
                 ends = source(one), target(other)
             except InvalidGraph as error:
@@ -201,7 +211,7 @@ class Ties:
             if ends[0] is None or ends[1] is None:
                 bad.setdefault(NO_END, []).append(line)
             else:
-                yield line, ends[0], ends[1]
+                yield line, ends[0], ends[1], code_text(kinds[0]) if kinds else None
         for column, spelled in zip(self.columns, self.ends, strict=True):
             name = self.table.header[column]
             _tell_spelt_twice(self.table, column, name, spelled, bad)

@@ -43,8 +43,10 @@ def played(seed: int) -> tuple[MemoryLog, Any]:
     database = history.database
     told = []
     for n in range(1, N_TRANSACTIONS):
-        transaction = history._transaction()  # noqa: SLF001 -- a longer one than tests play
-        told += written(database.commit(transaction), database, BEGIN_US + n, 100 * n, schemas=False)
+        transaction = history._transaction()
+        told += written(
+            database.commit(transaction), database, BEGIN_US + n, 100 * n, schemas=False
+        )
     log = MemoryLog(partitions=3)
     scattered(log, told, random.Random(seed))
     return log, expected(*truth(database.all_rows()))

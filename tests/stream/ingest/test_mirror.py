@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import dataclasses
 import datetime
 import json
 import random
@@ -11,16 +13,20 @@ from typing import Any
 
 import pytest
 
+from ktsafe import Schema
+from ktsafe.connectors.snapshots.dumps import place_of, read_dump
 from ktsafe.state.changes import Stamp, VertexUpsert
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.ingest.debezium import MirroredTable
+from ktsafe.stream.ingest.own_tables import OwnTables
 from ktsafe.stream.maintenance.erasure import erase_persons
 from ktsafe.stream.maintenance.remains import remains
 from tests import feeds
 from tests.databases import scripts
 from tests.databases.mirrors import (
     BEGIN_US,
+    CHOICES,
     SCHEMA,
     SECOND_US,
     Mirror,
@@ -51,7 +57,9 @@ def test_a_store_on_disk_does_the_same(tmp_path) -> None:
     """Rows are read back as they were held, whenever it is opened again."""
     for seed in range(1000, 1006):
         path = tmp_path / str(seed)
-        assert not differences(seed, lambda path=path: lambda: RocksDBStore.open(path, SCHEMA))
+        assert not differences(
+            seed, lambda schema, path=path: lambda: RocksDBStore.open(path, schema)
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -111,13 +119,14 @@ def _told(
     return told
 
 
-def _read(told: Iterable[Written], n_partitions: int = 1, listed: Any = None) -> Mirror:
+def _read(
+    told: Iterable[Written], n_partitions: int = 1, listed: Any = None, schema: Schema = SCHEMA
+) -> Mirror:
     log = MemoryLog(partitions=n_partitions)
     scattered(log, told, random.Random(1))
     disk = MemoryDisk()
-    mirror = Mirror(
-        log, lambda: MemoryStore(SCHEMA, disk), listed or tables(), random.Random(n_partitions)
-    )
+    rng = random.Random(n_partitions)
+    mirror = Mirror(log, lambda: MemoryStore(schema, disk), listed or tables(), rng, schema)
     mirror.read_all()
     return mirror
 
@@ -194,6 +203,51 @@ def test_several_tables_may_tell_of_one_person() -> None:
     assert graph(mirror.store.snapshot())[0]["1"]["age"] == "30"
     mirror = _read([*gone, envelope("d", "profiles", before={"person": 1})], listed=listed)
     assert graph(mirror.store.snapshot())[0] == {}
+
+
+@pytest.mark.parametrize("ties", sorted(set(CHOICES), key=str))
+def test_dumps_and_the_log_of_one_database_are_the_same_graph(
+    tmp_path, ties: str | frozenset[str]
+) -> None:
+    """At each date, whatever counts as a tie; rows that name nobody are no rows of a dump."""
+    schema = dataclasses.replace(SCHEMA, ties=ties)
+    for seed in range(8):
+        history, told = History(seed), []
+        database = history.database
+        for n, transaction in enumerate([*history.before, *history.after], 1):
+            told += written(
+                database.commit(transaction), database, BEGIN_US + n, 100 * n, schemas=False
+            )
+            if n % 7:
+                continue
+            rows = database.all_rows()
+            folder = tmp_path / f"{seed}" / f"2026-01-{n:02}"
+            _write_dump(folder, rows)
+            dump = read_dump(place_of(folder), OwnTables(schema=schema), schema.attributes)
+            values = [dict(zip(dump.columns, each, strict=True)) for each in dump.values]
+            people = dict(zip(dump.position, values, strict=True))
+            ids = list(dump.position)
+            pairs = {frozenset((ids[k >> 32], ids[k & 0xFFFFFFFF])) for k in dump.edges.tolist()}
+            mirror = _read(told, schema=schema)
+            seen = graph(mirror.store.snapshot())
+            assert not compared(seen, expected(people, pairs, schema))
+            assert not compared(seen, expected(*truth(rows, ties), schema))
+
+
+def _write_dump(folder: Path, rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Write tables as a database would, but for ties that name nobody."""
+    folder.mkdir(parents=True)
+    named = {row["id"] for row in rows["people"]}
+    ties = [row for row in rows["ties"] if {row["a"], row["b"]} <= named]
+    tables_of = {
+        "vertices": (["id", "gender", "age", "health"], rows["people"]),
+        "edges": (["a", "b", "kind"], ties),
+    }
+    for name, (columns, of) in tables_of.items():
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["source", "target", "kind"] if name == "edges" else columns)
+            writer.writerows([row[column] for column in columns] for row in of)
 
 
 def test_a_state_of_events_is_no_mirror_and_a_mirror_takes_no_events(tmp_path) -> None:
