@@ -106,16 +106,23 @@ def truth(
 
 
 class History:
-    """A database and transactions on it, drawn by a seed; some are made before the snapshot."""
+    """A database and transactions on it, drawn by a seed; some are made before the snapshot.
 
-    def __init__(self, seed: int, schema: str = "public") -> None:
+    Parameters
+    ----------
+    n_after:
+        How many come after it; by default a few, drawn too.
+    """
+
+    def __init__(self, seed: int, schema: str = "public", n_after: int | None = None) -> None:
         self._rng = random.Random(seed)
         self.layout = self._rng.choice(LAYOUTS)
         self._keys = 0
         self._model = Database(self.layout.tables, schema)
         self.database = Database(self.layout.tables, schema)
         self.before = [self._transaction() for _ in range(self._rng.randint(0, 12))]
-        self.after = [self._transaction() for _ in range(self._rng.randint(6, 24))]
+        few = self._rng.randint(6, 24)
+        self.after = [self._transaction() for _ in range(n_after or few)]
 
     def _transaction(self) -> Transaction:
         drawn: list[Statement] = []

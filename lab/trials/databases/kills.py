@@ -39,14 +39,11 @@ N_TRANSACTIONS = 400
 
 def played(seed: int) -> tuple[MemoryLog, Any]:
     """Return the log of a long history, always the same, and the graph at its end."""
-    history = History(seed)
-    database = history.database
-    told = []
-    for n in range(1, N_TRANSACTIONS):
-        transaction = history._transaction()
-        told += written(
-            database.commit(transaction), database, BEGIN_US + n, 100 * n, schemas=False
-        )
+    history = History(seed, n_after=N_TRANSACTIONS)
+    database, told = history.database, []
+    for n, transaction in enumerate([*history.before, *history.after]):
+        records = database.commit(transaction)
+        told += written(records, database, BEGIN_US + n, 100 * n, schemas=False)
     log = MemoryLog(partitions=3)
     scattered(log, told, random.Random(seed))
     return log, expected(*truth(database.all_rows()))
@@ -94,7 +91,7 @@ def _child_ended(path: Path, seed: int, rng: random.Random) -> bool:
     command = [sys.executable, "-m", "lab.trials.databases.kills", "--child", str(path), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        assert process.stdout.readline(), "the child did not begin"
         time.sleep(rng.random() * 0.5)
         ended = process.poll() == 0
         process.kill()
