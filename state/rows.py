@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -38,74 +38,32 @@ from ktsafe.state.changes import (
     VertexDelete,
     VertexUpsert,
 )
+from ktsafe.state.held_rows import (
+    PAIR,
+    Clock,
+    Held,
+    HeldPerson,
+    HeldTie,
+    Mark,
+    Named,
+    clock_of,
+    held_of,
+    is_tie,
+    marks_of,
+    named_of,
+)
 from ktsafe.state.keys import HASH_BYTES, keyed_hash
 
 ROWS_TOPIC: Final = "~rows"
 """Where the stamps of changes come from that rows come to."""
 _ROW: Final = b"r"
 _NAMED: Final = b"n"
-_PAIR: Final = b"p"
 _MIRRORED: Final = b"q"
 _CLOCK: Final = b"m"
 _TABLE_BYTES: Final = 8
 """Of the digest of a table's name: a database has few of them."""
-_BEFORE_ALL_US: Final = -(2**62)
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-T = TypeVar("T")
-
-
-class HeldPerson(msgspec.Struct, array_like=True, tag="p", frozen=True):
-    """What a row of a person says."""
-
-    position: int | None
-    alias: bytes
-    attributes: dict[str, str | None]
-
-
-class HeldTie(msgspec.Struct, array_like=True, tag="t", frozen=True):
-    """What a row of a tie says: both ends, its kind, and whether it goes one way."""
-
-    position: int | None
-    source: bytes
-    target: bytes
-    kind: str | None
-    is_directed: bool
-
-    @property
-    def pair(self) -> bytes | None:
-        """The key of the pair that it names; None if both ends are one person."""
-        if self.source == self.target:
-            return None
-        return _PAIR + min(self.source, self.target) + max(self.source, self.target)
-
-    @property
-    def mark(self) -> Mark:
-        """Its kind, and its way: 0 is none, 1 from the smaller alias, 2 to it."""
-        way = 0 if not self.is_directed else 1 if self.source < self.target else 2
-        return self.kind, way
-
-
-Held: TypeAlias = HeldPerson | HeldTie
-Mark: TypeAlias = tuple[str | None, int]
-Marks: TypeAlias = list[tuple[str | None, int, int]]
-"""The marks of a pair and how many rows say each."""
-
-
-class Named(msgspec.Struct, array_like=True, frozen=True):
-    """A person's id while it is there, and the keys of the rows that say so."""
-
-    id: str | None
-    rows: tuple[bytes, ...]
-
-
-class Clock(msgspec.Struct, array_like=True, frozen=True):
-    """How far the stamps of changes are, where tables were cleared, and what counts as a tie."""
-
-    time_us: int = _BEFORE_ALL_US
-    n_changes: int = 0
-    cleared: dict[bytes, int] = {}
-    ties: str | frozenset[str] = "any"
 
 
 class Resolved(NamedTuple):
@@ -129,12 +87,6 @@ class RowReader(Protocol):
         """Yield keys that begin so, and their values, ascending."""
 
 
-_held: Final = msgspec.msgpack.Decoder(Held)
-_named: Final = msgspec.msgpack.Decoder(Named)
-_marks: Final = msgspec.msgpack.Decoder(Marks)
-_clock: Final = msgspec.msgpack.Decoder(Clock)
-
-
 def holds_rows(reader: RowReader) -> bool:
     """Return whether rows were ever held."""
     return reader.rows([_CLOCK])[0] is not None
@@ -154,34 +106,10 @@ def resolve(told: Sequence[Told], reader: RowReader, secret: bytes, schema: Sche
     return _Resolution(reader, secret, schema).resolve(told)
 
 
-def is_tie(marks: Iterable[Mark], ties: str | frozenset[str]) -> bool:
-    """Return whether a pair of which rows say these marks is a tie.
-
-    Parameters
-    ----------
-    ties:
-        As `Schema.ties`: any of them, both ways (or none), or one of some kinds.
-
-    Examples
-    --------
-    >>> one, other = ("follows", 1), ("follows", 2)
-    >>> [is_tie([one], "any"), is_tie([one], "mutual"), is_tie([one, other], "mutual")]
-    [True, False, True]
-    >>> is_tie([one, (None, 0)], frozenset({"friend"}))
-    False
-    """
-    if ties == "any":
-        return any(True for _ in marks)
-    if ties == "mutual":
-        ways = {way for _, way in marks}
-        return 0 in ways or len(ways) == 2
-    return any(kind in ties for kind, _ in marks if kind is not None)
-
-
 def ties_of(reader: RowReader) -> str | frozenset[str] | None:
     """Return what counts as a tie of the rows that are held; None where none ever was."""
     (clock,) = reader.rows([_CLOCK])
-    return None if clock is None else _clock.decode(clock).ties
+    return None if clock is None else clock_of.decode(clock).ties
 
 
 class _Resolution:
@@ -204,7 +132,7 @@ class _Resolution:
         self._changed: dict[bytes, None] = {}
         self._changes: list[Change] = []
         (clock,) = reader.rows([_CLOCK])
-        self._clock = Clock() if clock is None else _clock.decode(clock)
+        self._clock = Clock() if clock is None else clock_of.decode(clock)
         self._time_us, self._n = self._clock.time_us, self._clock.n_changes
         self._cleared = dict(self._clock.cleared)
 
@@ -433,14 +361,14 @@ class _Resolution:
                 aliases[self._alias(row.id)] = None
             elif isinstance(row, TieRow) and row.source and row.target:
                 ends = self._alias(row.source), self._alias(row.target)
-                pairs[_PAIR + min(ends) + max(ends)] = None
+                pairs[PAIR + min(ends) + max(ends)] = None
         for key, value in self._found(keys):
-            row = self._held[key] = None if value is None else _held.decode(value)
+            row = self._held[key] = None if value is None else held_of.decode(value)
             aliases.update(dict.fromkeys(_aliases(row)))
             if isinstance(row, HeldTie) and row.pair is not None:
                 pairs[row.pair] = None
         for key, value in self._found(_NAMED + alias for alias in aliases):
-            self._named[key[1:]] = None if value is None else _named.decode(value)
+            self._named[key[1:]] = None if value is None else named_of.decode(value)
         for key, value in self._found(pairs):
             self._note_pair(key, value)
 
@@ -451,13 +379,13 @@ class _Resolution:
     def _row(self, key: bytes) -> Held | None:
         if key not in self._held:
             (value,) = self._reader.rows([key])
-            self._held[key] = None if value is None else _held.decode(value)
+            self._held[key] = None if value is None else held_of.decode(value)
         return self._held[key]
 
     def _name(self, alias: bytes) -> Named | None:
         if alias not in self._named:
             (value,) = self._reader.rows([_NAMED + alias])
-            self._named[alias] = None if value is None else _named.decode(value)
+            self._named[alias] = None if value is None else named_of.decode(value)
         return self._named[alias]
 
     def _set_name(self, alias: bytes, named: Named | None) -> None:
@@ -470,7 +398,7 @@ class _Resolution:
         return self._pairs[pair]
 
     def _note_pair(self, pair: bytes, value: bytes | None) -> None:
-        marks = () if value is None else _marks.decode(value)
+        marks = () if value is None else marks_of.decode(value)
         self._pairs[pair] = {(kind, way): n for kind, way, n in marks}
         self._counted[pair] = is_tie(self._pairs[pair], self._schema.ties)
         for alias in (pair[1:17], pair[17:]):
@@ -480,17 +408,17 @@ class _Resolution:
         """Yield the pairs of a person that rows name as of now."""
         seen = self._around.get(alias, set()).copy()
         yield from sorted(pair for pair in seen if self._pairs[pair])
-        for key, _ in self._reader.rows_from(_PAIR + alias):
+        for key, _ in self._reader.rows_from(PAIR + alias):
             if key not in seen:
                 yield key
         for key, _ in self._reader.rows_from(_MIRRORED + alias):
-            if (pair := _PAIR + key[17:] + key[1:17]) not in seen:
+            if (pair := PAIR + key[17:] + key[1:17]) not in seen:
                 yield pair
 
     def _all_rows(self) -> Iterator[tuple[bytes, Held | None]]:
         for key, value in self._reader.rows_from(_ROW):
             if key not in self._held:
-                yield key, _held.decode(value)
+                yield key, held_of.decode(value)
         yield from list(self._held.items())
 
     def _row_key(self, table: str, key: bytes) -> bytes:
