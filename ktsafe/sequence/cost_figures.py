@@ -111,31 +111,35 @@ def figures_of(state: State, k: int, margin: int) -> Figures:
         cohort_size_min=min((len(part) for part in state.places.members.values()), default=0),
         k_real_min=int(real[real > 0].min()) if (real > 0).any() else 0,
         margin=margin,
-        margin_lasts=_margin_lasts(state, real[real > 0].astype(np.int64), k) if margin else None,
+        margin_lasts=_margin_lasts(state, k) if margin else None,
         moves=dict(sorted(state.counts.items())),
     )
 
 
-def _margin_lasts(state: State, people: NDArray[np.int64], k: int) -> int | None:
-    """Return after how many releases one cohort, of so many people each, is expected below k.
+def _margin_lasts(state: State, k: int) -> int | None:
+    """Return after how many releases one cohort is expected below k.
 
-    Everybody is taken to leave with the same probability with each release: that with which the
-    owners of the places left them so far.
+    The chance of leaving with a release is a cohort's own, since those who leave are alike: by
+    Bayes' rule from those who left it so far, and from all who left as if they were one more.
     """
+    places = state.places.used()
+    cohort, left = state.places.cohort[places], state.places.left[places]
+    until = np.where(left == NEVER, state.current.number, left)
+    n_stayed = np.bincount(cohort, until - state.places.born[places])
+    n_left = np.bincount(cohort, left != NEVER)
+    people = np.bincount(cohort, state.places.kind[places] == REAL)
+    some = people > 0
+    people, n_left, n_stayed = people[some], n_left[some], n_stayed[some]
     if (people < k).any():
         return 0
-    places = state.places.used()
-    left = state.places.left[places]
-    is_left = left != NEVER
-    until = np.where(is_left, left, state.current.number)
-    n_left, n_stayed = int(is_left.sum()), int((until - state.places.born[places]).sum())
-    if not n_left:
+    if not n_left.any():
         return None
-    stays = 1 - n_left / n_stayed
+    # A gamma distribution of the rate; of a Poisson number with it the tail is a beta function.
+    scale = n_stayed + n_stayed.sum() / n_left.sum()
 
     def n_below(releases: int) -> float:
-        # Of n people at least n - k + 1 left: a binomial tail.
-        return float(betainc(people - k + 1.0, k, 1 - stays**releases).sum())
+        gone = people * releases
+        return float(betainc(people - k + 1, n_left + 1, gone / (gone + scale)).sum())
 
     if n_below(RELEASES_MAX) < 1:
         return None

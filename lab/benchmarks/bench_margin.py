@@ -13,8 +13,9 @@ Columns: mean F1 and cost over the ties; newcomers shown, and how many releases 
 most; at the last release the fewest candidates who are people, how many people have fewer than k
 and for how many the sensitive share is above alpha, and the greatest such numbers at any release;
 people whose candidates who are people are below k for an attacker who follows them over ids;
-the share of leavers that is named, and a uniform guess; people who are not shown; after how many
-releases the margin was expected to last, as of the first release and the last; releases refused.
+the share of leavers that is named, and a uniform guess; people who are not shown; the release with
+which the margin was to be used up, as foretold with the sixth, and the one with which it was;
+releases refused.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main() -> int:
     a = parser.parse_args()
     print(
         "seed margin releases    F1  cost shown wait | fewest below above (worst) | linked | named"
-        " guess | withheld lasts refused"
+        " guess | withheld foretold came refused"
     )
     refused = 0
     for seed in range(a.seeds):
@@ -111,6 +112,8 @@ def measured(slots: list[Slot], margin: int, seed: int) -> tuple[str, int]:
     newcomers = seen[-1].people - seen[0].people
     n_shown = len(newcomers & seen[-1].published)
     waited = wait([(each.people, each.published) for each in seen], newcomers)
+    foretold = 6 + lasting[6] if len(lasting) > 6 and lasting[6] is not None else "-"
+    came = lasting.index(0) if 0 in lasting else "-"
     return (
         f"{mean(each.f1 for each in seen):.3f} {mean(each.cost for each in seen):5.3f} "
         f"{n_shown / max(len(newcomers), 1):5.3f} {'-' if waited is None else round(waited):>4} | "
@@ -118,7 +121,7 @@ def measured(slots: list[Slot], margin: int, seed: int) -> tuple[str, int]:
         f"({max(each['below_k'] for each in people)}, {max(above)}) | "
         f"{linked.get('below_k', 0):6} | "
         + ("    -     -" if named is None else f"{named.value:.3f} {named.control:.3f}")
-        + f" | {sequence.figures().withheld_vertices:8} {lasting[0]}, {lasting[-1]} {refused}"
+        + f" | {sequence.figures().withheld_vertices:8} {foretold} {came} {refused}"
     ), refused
 
 

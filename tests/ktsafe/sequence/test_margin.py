@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, nbinom
 
 from ktsafe import PrivacyParams
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
@@ -156,23 +156,24 @@ def test_how_long_a_margin_lasts_follows_from_who_left_so_far() -> None:
     world, rng = World(150, 200, 2), np.random.default_rng(0)
     sequence = world.begin(margin=4)
     assert sequence.figures().margin_lasts is None
-    n_left = n_stayed = 0
+    n_left, n_stayed = Counter[int](), Counter[int]()
     for _ in range(2):
-        n_before = sequence.released().graph.n_vertices - n_left
-        n_left += len(sequence.advance(world.change(leaves=3), rng).vacated)
-        n_stayed += n_before
-        owners = sequence.released().keys >= 0
-        people = Counter(sequence.cohorts()[owners].tolist())
+        # Who stays until a release has stayed one release more, and so has who leaves with it.
+        before = sequence.released()
+        n_stayed += Counter(sequence.cohorts()[before.keys >= 0].tolist())
+        vacated = sequence.advance(world.change(leaves=3), rng).vacated
+        n_left += Counter(sequence.cohorts()[np.isin(sequence.released().ids, vacated)].tolist())
+        people = Counter(sequence.cohorts()[sequence.released().keys >= 0].tolist())
         assert min(people.values()) >= PARAMS.k
         lasts = sequence.figures().margin_lasts
         assert lasts is not None
-
-        def n_below(releases: int, rate: float, people: Counter[int]) -> float:
-            gone = 1 - (1 - rate) ** releases
-            return sum(binom.sf(n - PARAMS.k, n, gone) for n in people.values())
-
-        rate = n_left / n_stayed
-        assert n_below(lasts - 1, rate, people) < 1 <= n_below(lasts, rate, people)
+        for releases, is_enough in ((lasts - 1, False), (lasts, True)):
+            expected = 0.0
+            for label, n in people.items():
+                scale = n_stayed[label] + n_stayed.total() / n_left.total()
+                share = scale / (scale + n * releases)
+                expected += nbinom.sf(n - PARAMS.k, n_left[label] + 1, share)
+            assert (expected >= 1) == is_enough
     while min(people.values()) >= PARAMS.k:
         sequence.advance(world.change(leaves=8), rng)
         owners = sequence.released().keys >= 0
