@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import common_neighbours
 from ktsafe.attacks.common.logistic import judged
+from ktsafe.attacks.common.nearest import neighbour_counts
 from ktsafe.attacks.common.result import Result, auc_result
 from ktsafe.graph import AttributedGraph
 
@@ -62,14 +63,16 @@ def _features(graph: AttributedGraph) -> NDArray[np.float64]:
 
     The degrees of its ends; their common neighbours as a count, over the union (Jaccard), over the
     smaller degree, over the root of the product (Salton) and with weights 1 / log degree (Adamic
-    and Adar, 2003); how much oftener than by chance the two quasi-identifier tuples are tied;
-    and, attribute by attribute, whether the ends agree.
+    and Adar, 2003); how much oftener than by chance the two quasi-identifier tuples are tied, and
+    the two sensitive values; of the other neighbours of each end, the share that has the tuple of
+    the other end, and its value; and, attribute by attribute, whether the ends agree.
     """
     degrees = graph.degrees.astype(np.float64)
     ends = np.sort(degrees[graph.edges], axis=1)
     low, high = ends[:, 0], ends[:, 1]
     both = common_neighbours(graph, 1 + 1j / np.log(np.maximum(degrees, 2)))
     common, adamic = both.real, both.imag
+    tuples, values = graph.qi_classes.astype(np.int64), graph.codes[:, -1].astype(np.int64)
     agrees = graph.codes[graph.edges[:, 0]] == graph.codes[graph.edges[:, 1]]
     return np.column_stack(
         (
@@ -80,26 +83,43 @@ def _features(graph: AttributedGraph) -> NDArray[np.float64]:
             common / np.maximum(low, 1),
             common / np.sqrt(np.maximum(low * high, 1)),
             adamic,
-            _lift_of_tuples(graph),
+            _lift(graph, tuples),
+            _lift(graph, values),
+            _alike_beside(graph, tuples),
+            _alike_beside(graph, values),
             agrees,
         )
     )
 
 
-def _lift_of_tuples(graph: AttributedGraph) -> NDArray[np.float64]:
-    """Return log of the ties between the two tuples of each edge over their expected number."""
+def _lift(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return log of the ties between the two kinds of each edge over their expected number."""
     if not graph.n_edges:
         return np.zeros(0)
-    tuples = graph.qi_classes.astype(np.int64)
-    ends = np.sort(tuples[graph.edges], axis=1)
-    n_tuples = int(tuples.max()) + 1
+    ends = np.sort(kinds[graph.edges], axis=1)
+    n_kinds = int(kinds.max()) + 1
     _, pair, counts = np.unique(
-        ends[:, 0] * n_tuples + ends[:, 1], return_inverse=True, return_counts=True
+        ends[:, 0] * n_kinds + ends[:, 1], return_inverse=True, return_counts=True
     )
-    stubs = np.bincount(tuples, weights=graph.degrees, minlength=n_tuples)
+    stubs = np.bincount(kinds, weights=graph.degrees, minlength=n_kinds)
     expected = stubs[ends[:, 0]] * stubs[ends[:, 1]] / (2 * graph.n_edges)
     lift: NDArray[np.float64] = np.log(counts[pair.reshape(-1)] / expected)
     return lift
+
+
+def _alike_beside(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return, of the other neighbours of each end, the share of the other end's kind.
+
+    Shape (m, 2): the lesser of the two shares first. An end without other neighbours has 0.
+    """
+    if not graph.n_edges:
+        return np.zeros((0, 2))
+    counts = neighbour_counts(graph, kinds, int(kinds.max(initial=-1)) + 1)
+    shares = []
+    for end, other in (graph.edges.T, graph.edges.T[::-1]):
+        found = np.asarray(counts[end, kinds[other]]).reshape(-1) - 1
+        shares.append(found / np.maximum(graph.degrees[end] - 1, 1))
+    return np.sort(np.column_stack(shares), axis=1)
 
 
 def _precision_at_half(scores: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:

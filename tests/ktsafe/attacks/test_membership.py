@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
 from ktsafe.attacks.common.logistic import judged
-from ktsafe.attacks.membership_of_ties import membership_of_ties
+from ktsafe.attacks.membership_of_ties import _alike_beside, membership_of_ties
 from ktsafe.attacks.membership_of_vertices import (
     _detected,
     candidates,
     membership_of_vertices,
 )
-from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
+from tests.ktsafe.attacks import naive
+from tests.ktsafe.attacks.releases import cases, graph_of, noisy, random_graph
 
 PARAMS = PrivacyParams(k=3)
 
@@ -155,3 +157,22 @@ def test_what_was_learned_is_a_chance() -> None:
 def fresh() -> np.random.Generator:
     """Return a fresh generator."""
     return np.random.default_rng(0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_other_neighbours_of_the_other_ends_kind_are_counted(case: Case) -> None:
+    """Edge by edge: of the other neighbours of one end, those who are as the other end is."""
+    graph = case.released
+    kinds = graph.codes[:, -1].astype(np.int64)
+    ties = naive.neighbours(graph)
+    expected = []
+    for edge in graph.edges.tolist():
+        shares = []
+        for u, v in (edge, edge[::-1]):
+            others = [kinds[w] == kinds[v] for w in ties[u] if w != v]
+            shares.append(sum(others) / max(len(others), 1))
+        expected.append(sorted(shares))
+    found = _alike_beside(graph, kinds)
+    assert found.shape == (graph.n_edges, 2)
+    assert found == pytest.approx(np.array(expected).reshape(-1, 2))
