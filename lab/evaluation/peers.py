@@ -1,13 +1,17 @@
 """What others publish of the same networks: one table, promises beside figures.
 
     python -m lab.evaluation.peers [--data FOLDER] [--names cora,ego-facebook,ca-condmat]
-        [--seed 0] [--pycanon PYTHON] [--out FILE]
+        [--seed 0] [--pycanon PYTHON] [--out FILE] [--privgraph FOLDER]
 
 A twentieth of the ties is held out, the rest is the true graph. Each mechanism publishes it; the
 fifteen queries of PGB are asked of both; the ties held out are guessed from what is published, and
 on cora the labels, of which 20 of each are known. "Found" is the share of people that an attacker
 names right who knows their true degree, or that and their triangles, and guesses among the nearest
-vertices; attributes, which only some publish, are left out of this. `--pycanon` names an
+vertices; attributes, which only some publish, are left out of this. Other attackers know what is
+published beside ties: friends' numbers of ties, friends' sensitive values, the whole true graph
+with the places of 5% of the people; and one asks whether somebody is in the network at all, of a
+second release without a fifth of the people. `--privgraph` names a folder with releases that the
+authors of PrivGraph published, which are set beside those of our code. `--pycanon` names an
 interpreter that has pycanon, which then judges the table of what one hop around each released
 vertex shows. Without a folder it is the demo's network of 2,000 people. Prints Markdown and writes
 JSON lines.
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import gzip
 import json
 import subprocess
 import time
@@ -29,18 +34,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe.attacks import Case
+from ktsafe.attacks import run as attack
 from ktsafe.edges import edge_keys
+from ktsafe.generalization.quick_release import HELD_OUT as HELD_OUT_PEOPLE
 from ktsafe.stream.evaluation.worth import without_attributes
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.benchmarks.sequences.growing_feeds import demo_network
 from lab.evaluation.downstream import label_accuracy, tie_auc
-from lab.evaluation.peer_mechanisms import k_degree, priv_graph, top_m_filter
+from lab.evaluation.peer_mechanisms import block_model, k_degree, priv_graph, top_m_filter
 from lab.evaluation.pgb_queries import QUERIES, answers, errors
 
 HELD_OUT = 0.05
 DEMO = "demo"
+PARAMS = PrivacyParams(k=10, alpha="1/5")
+TOLD = {
+    "friends_degrees": "found by friends' degrees",
+    "friends_values": "found by friends' values",
+    "seeds": "found from 5% known",
+}
+"""Attacks, and the rows that tell the share of people whom they find."""
 KNOWN_LABELS = 20
 """Of each label so many are known beforehand."""
 
@@ -65,6 +80,16 @@ class Published:
     edges: NDArray[Any]
     behind: NDArray[np.int64]
     graph: AttributedGraph | None = None
+
+    def case(self, true: AttributedGraph) -> Case:
+        """Return the release beside the truth, without attributes if it has none."""
+        graph = self.graph
+        if graph is None:
+            bare = without_attributes(true, true.schema.quasi_identifiers)
+            codes = np.zeros((self.n, bare.codes.shape[1]), dtype=np.int64)
+            graph = AttributedGraph.from_codes(bare.schema, bare.categories, codes, self.edges)
+        lacking = set(true.schema.quasi_identifiers) - set(graph.schema.quasi_identifiers)
+        return Case(without_attributes(true, sorted(lacking)), graph, self.behind)
 
 
 Mechanism = Callable[[AttributedGraph, np.random.Generator], Published]
@@ -95,6 +120,16 @@ def ours(strategy: str, *, told: bool, **params: Any) -> Mechanism:
     return run
 
 
+def dp_blocks(graph: AttributedGraph, rng: np.random.Generator) -> Published:
+    """Publish people with their attributes, and ties of noisy blocks, under shuffled numbers."""
+    classes = graph.qi_classes.astype(np.int64)
+    edges = block_model(graph.edges.astype(np.int64), classes, epsilon=5.0, rng=rng)
+    order = rng.permutation(graph.n_vertices)
+    whole = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, edges)
+    shown = whole.subgraph(order)
+    return Published(len(order), shown.edges, order, shown)
+
+
 MECHANISMS: dict[str, tuple[str, Mechanism]] = {
     "the truth": ("nothing", plain(lambda _n, edges, rng: edges)),
     "ktsafe exact": ("k = 10 by attributes and one hop, alpha", ours("exact", told=True)),
@@ -109,6 +144,7 @@ MECHANISMS: dict[str, tuple[str, Mechanism]] = {
     ),
     "k-degree (2008)": ("k = 10 by degree", plain(k_degree, k=10)),
     "PrivGraph (2023)": ("ties: differential privacy, 1.5", plain(priv_graph, epsilon=1.5)),
+    "DP blocks, 5": ("ties: differential privacy, 5", dp_blocks),
     "TmF (2015), 1.5": ("ties: differential privacy, 1.5", plain(top_m_filter, epsilon=1.5)),
     "TmF (2015), 7": ("ties: differential privacy, 7", plain(top_m_filter, epsilon=7.0)),
 }
@@ -145,6 +181,8 @@ def compared(
             **_truth(true, published),
             **errors(asked, answers(there, seed=seed), published.behind),
             **_found(original, there, published.behind),
+            **_attacked(published.case(true), hides_values=published.graph is None),
+            "member AUC": _member_auc(true, run, seed),
             "tie AUC": tie_auc(
                 published.edges, published.n, position[ties[out]], position[strangers]
             ),
@@ -184,6 +222,66 @@ def _found(
         is_among = np.sqrt(np.square(own).sum(axis=1)) <= distance[behind[real]] + 1e-6
         shares[name] = float((is_among / beside[behind[real]]).sum() / original.vcount())
     return shares
+
+
+def _attacked(case: Case, *, hides_values: bool) -> dict[str, float | None]:
+    """Return the share of people found by friends' degrees and values, and from 5% of the people.
+
+    Each by its sharpest variant.
+    """
+    names = {"friends_degrees": None, "friends_values": None, "seeds": "seeds.5%"}
+    found: dict[str, float | None] = {}
+    for name, variant in names.items():
+        results = attack(case, PARAMS, np.random.default_rng(0), attacks=[name])
+        values = [each.value for each in results if variant in (None, each.attack)]
+        found[TOLD[name]] = max(values)
+    if hides_values:
+        found[TOLD["friends_values"]] = None
+    return found
+
+
+def _member_auc(true: AttributedGraph, run: Mechanism, seed: int) -> float:
+    """Return how well members are told from a fifth of the people, in a release without these."""
+    rng = np.random.default_rng(seed)
+    is_out = np.zeros(true.n_vertices, dtype=np.bool_)
+    is_out[rng.permutation(true.n_vertices)[: round(HELD_OUT_PEOPLE * true.n_vertices)]] = True
+    members = np.flatnonzero(~is_out)
+    made = run(true.subgraph(members), rng)
+    behind = np.where(made.behind < 0, -1, members[made.behind])
+    case = dataclasses.replace(made, behind=behind).case(true)
+    asked = dataclasses.replace(case, held_out=is_out)
+    results = attack(asked, PARAMS, rng, attacks=["membership_of_people"])
+    return max(each.value for each in results)
+
+
+def priv_graphs(folder: Path, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the figures of what the authors of PrivGraph published, and of our code after them."""
+    for truth in sorted(folder.glob("*_truth.txt*")):
+        name = truth.name.partition("_")[0]
+        ties = _ties(truth)
+        (release,) = folder.glob(f"PrivGraph_{name}_1.5.txt*")
+        n = int(ties.max()) + 1
+        schema = Schema((), "-", frozenset()).expecting_nothing()
+        codes = np.zeros((n, 1), dtype=np.int64)
+        true = AttributedGraph.from_codes(schema, [["-"]], codes, ties)
+        ours = priv_graph(n, ties, epsilon=1.5, rng=np.random.default_rng(seed))
+        for title, edges in (("the authors'", _ties(release)), ("ours", ours)):
+            published = Published(n, edges, np.arange(n))
+            there, original = (igraph.Graph(n, each.tolist()) for each in (edges, ties))
+            yield {
+                "graph": f"{name}, PrivGraph at 1.5",
+                "mechanism": title,
+                **_truth(true, published),
+                **_found(original, there, published.behind),
+                **_attacked(published.case(true), hides_values=True),
+            }
+
+
+def _ties(path: Path) -> NDArray[np.int64]:
+    """Return the distinct proper ties of a file with two numbers in a line."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        pairs = np.sort(np.loadtxt(file, dtype=np.int64), axis=1)
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
 
 
 def _degrees(graph: igraph.Graph) -> NDArray[np.int64]:
@@ -233,6 +331,7 @@ def main() -> int:
     parser.add_argument("--names", default="", help="of data sets; default: three")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pycanon", help="an interpreter that has pycanon")
+    parser.add_argument("--privgraph", type=Path, help="releases of the authors of PrivGraph")
     parser.add_argument("--out", type=Path, default=Path("peers.jsonl"))
     arguments = parser.parse_args()
     graphs = from_folder(arguments.data) if arguments.data else [(DEMO, _demo())]
@@ -246,6 +345,9 @@ def main() -> int:
                     rows.append(row)
                     file.write(json.dumps(row) + "\n")
                     file.flush()
+    if arguments.privgraph:
+        rows += priv_graphs(arguments.privgraph, arguments.seed)
+        wanted = list(dict.fromkeys(row["graph"] for row in rows))
     print(
         "\n\n".join(table(name, [row for row in rows if row["graph"] == name]) for name in wanted)
     )
@@ -261,10 +363,10 @@ def table(name: str, rows: list[dict[str, Any]]) -> str:
     """Return the figures of one graph as Markdown, a column for each mechanism."""
     titles = [row["mechanism"] for row in rows]
     lines = [f"### {name}", "", f"| | {' | '.join(titles)} |", "|---" * (len(rows) + 1) + "|"]
-    safe = ("found by degree", "found by triangles", "pycanon k")
+    safe = ("found by degree", "found by triangles", *TOLD.values(), "member AUC", "pycanon k")
     useful = ("precision", "recall", "F1", *QUERIES, "tie AUC", "label accuracy", "core s")
     for figure in (*safe, *useful):
-        cells = [_cell(row[figure]) for row in rows]
+        cells = [_cell(row.get(figure)) for row in rows]
         if any(cell != "-" for cell in cells):
             lines.append(f"| {figure} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from ktsafe.datasets.synthetic import uniform
 from lab.evaluation import peers
 from lab.evaluation.downstream import label_accuracy, tie_auc
-from lab.evaluation.peer_mechanisms import equal_in_groups, k_degree, priv_graph, top_m_filter
+from lab.evaluation.peer_mechanisms import (
+    block_model,
+    equal_in_groups,
+    k_degree,
+    priv_graph,
+    top_m_filter,
+)
 from lab.evaluation.pgb_queries import QUERIES, answers, errors
 
 KARATE = nx.karate_club_graph()
@@ -137,3 +143,52 @@ def test_all_mechanisms_are_compared() -> None:
     assert all(math.isfinite(row["tie AUC"]) for row in rows)
     lines = peers.table("small", rows).splitlines()
     assert {line.count("|") for line in lines[2:]} == {len(rows) + 2}
+
+
+def test_blocks_keep_counts_between_classes_and_nothing_else() -> None:
+    """Without noise each pair of classes has as many ties; hardly any is true, none is doubled."""
+    rng = np.random.default_rng(0)
+    graph = uniform(300, 1500, rng=rng, n_tuples=4)
+    classes = graph.qi_classes.astype(np.int64)
+
+    def counts(edges: np.ndarray) -> dict[tuple[int, ...], int]:
+        pairs, found = np.unique(np.sort(classes[edges], axis=1), axis=0, return_counts=True)
+        return dict(zip(map(tuple, pairs.tolist()), found.tolist(), strict=True))
+
+    drawn = block_model(graph.edges.astype(np.int64), classes, epsilon=1e9, rng=rng)
+    assert counts(drawn) == counts(graph.edges)
+    assert len(np.unique(drawn, axis=0)) == len(drawn)
+    assert (drawn[:, 0] < drawn[:, 1]).all()
+    true = set(map(tuple, graph.edges.tolist()))
+    assert sum(tuple(edge) in true for edge in drawn.tolist()) < len(drawn) / 8
+    assert len(block_model(drawn[:0], classes, epsilon=1e9, rng=rng)) == 0
+
+
+def test_attackers_find_people_in_the_truth_and_not_in_blocks(tmp_path) -> None:
+    """By friends' degrees, by seeds, and as members; values are told only where they are shown."""
+    graph = uniform(150, 900, rng=np.random.default_rng(1), n_tuples=3)
+    wanted = {"the truth", "DP blocks, 5"}
+    rows = {}
+    for title in wanted:
+        run = peers.MECHANISMS[title][1]
+        published = run(graph, np.random.default_rng(0))
+        hides = published.graph is None
+        rows[title] = peers._attacked(published.case(graph), hides_values=hides)
+        rows[title]["member AUC"] = peers._member_auc(graph, run, 0)
+    truth, blocks = rows["the truth"], rows["DP blocks, 5"]
+    assert truth["found by friends' values"] is None
+    assert blocks["found by friends' values"] < 0.2
+    for name in ("found by friends' degrees", "found from 5% known", "member AUC"):
+        assert truth[name] > 0.8
+        assert blocks[name] < 0.65
+
+
+def test_releases_of_others_are_read_and_judged(tmp_path) -> None:
+    """Ties given twice and to oneself are none; a release that is the truth has F1 1."""
+    lines = "".join(f"{u}\t{v}\n" for u, v in TIES)
+    (tmp_path / "Karate_truth.txt").write_text(lines + "0 0\n1 0\n")
+    (tmp_path / "PrivGraph_Karate_1.5.txt").write_text(lines)
+    theirs, ours = peers.priv_graphs(tmp_path, seed=0)
+    assert theirs["F1"] == 1
+    assert theirs["found by friends' degrees"] > ours["found by friends' degrees"]
+    assert "| the authors' | ours |" in peers.table(theirs["graph"], [theirs, ours])
