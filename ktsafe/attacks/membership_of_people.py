@@ -43,10 +43,10 @@ def membership_of_people(case: Case, rng: np.random.Generator) -> list[Result]:
     list of Result
         `membership_of_people.nearest`: AUC of the distance to the nearest vertex over the number of
         friends, by quasi-identifiers alone. `membership_of_people.learned`: AUC of a model that
-        knows the distances by quasi-identifiers, by values and by degrees, judged by folds; its
-        control is a model of what the release does not tell. `figures`: `f1` of claims by the best
-        threshold, which an attacker would have to know, and `f1_naive`, that of claiming it of
-        everybody. Nothing where nobody was held out.
+        knows the distances by quasi-identifiers, by values and by degrees, judged by folds. Without
+        the target: one that knows how many friends they have, and how many are of their kind.
+        `figures`: `f1` of claims by the best threshold, which an attacker would have to know, and
+        `f1_naive`, that of claiming it of everybody. Nothing where nobody was held out.
     """
     if case.held_out is None or not case.held_out.any():
         return []
@@ -68,12 +68,15 @@ def membership_of_people(case: Case, rng: np.random.Generator) -> list[Result]:
     relative = far / np.maximum(n_friends[asked], 1)[:, None]
     learned = judged(np.column_stack((known_before, far, relative)), is_member, rng)
     without = area_under_curve(judged(known_before, is_member, rng), is_member)
-    near = -relative[:, 0]
     return [
-        auc_result(f"{NAME}.nearest", near, is_member, figures=_f1(near, is_member)),
         auc_result(
-            f"{NAME}.learned", learned, is_member, control=without, figures=_f1(learned, is_member)
-        ),
+            f"{NAME}.{name}",
+            scores,
+            is_member,
+            figures=_f1(scores, is_member),
+            without_target=without,
+        )
+        for name, scores in (("nearest", -relative[:, 0]), ("learned", learned))
     ]
 
 

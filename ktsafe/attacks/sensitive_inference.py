@@ -14,13 +14,25 @@ from numpy.typing import NDArray
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import adjacency
 from ktsafe.attacks.common.nearest import SAME, nearest_share
-from ktsafe.attacks.common.result import Result, auc_result, share_result
+from ktsafe.attacks.common.result import Result, area_under_curve, auc_result, share_result
+from ktsafe.attacks.common.without_target import right_of_highest, sensitive_without
 from ktsafe.attacks.one_hop import joint_rows
 from ktsafe.params import PrivacyParams
 
 
-def sensitive_inference(case: Case, params: PrivacyParams) -> list[Result]:
+def sensitive_inference(
+    case: Case, params: PrivacyParams, rng: np.random.Generator
+) -> list[Result]:
     """Return how well the sensitive people are found.
+
+    Parameters
+    ----------
+    case:
+        The release and the truth.
+    params:
+        Its alpha is the promise.
+    rng:
+        Draws the folds of what is said without the person (`common.without_target`).
 
     Returns
     -------
@@ -45,8 +57,11 @@ def sensitive_inference(case: Case, params: PrivacyParams) -> list[Result]:
         *joint_rows(case), case.places, shown, SAME, np.column_stack((flags, beside))
     )
     scores = {"prior": prior, "candidates": found[:, 0], "neighbours": found[:, 1]}
+    without = sensitive_without(case, case.people, rng)
+    area = area_under_curve(without, truth)
     results = [
-        auc_result(f"sensitive_inference.{name}", score, truth) for name, score in scores.items()
+        auc_result(f"sensitive_inference.{name}", score, truth, without_target=area)
+        for name, score in scores.items()
     ]
     named = found[:, 0] > 0.5
     share = float(truth.mean()) if len(truth) else 0.0
@@ -58,6 +73,7 @@ def sensitive_inference(case: Case, params: PrivacyParams) -> list[Result]:
             control=share,
             promise=float(params.alpha),
             figures={"named": int(named.sum()), "sensitive": int(truth.sum())},
+            without_target=right_of_highest(without, truth, int(named.sum())),
         )
     )
     return results

@@ -49,8 +49,8 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
             case, rng, another
         ),
         "membership_of_vertices": membership_of_vertices,
-        "sensitive_inference": lambda case, params, _rng, _another: sensitive_inference(
-            case, params
+        "sensitive_inference": lambda case, params, rng, _another: sensitive_inference(
+            case, params, rng
         ),
         "two_hops": lambda case, params, _rng, _another: two_hops(case, params),
         "partial_knowledge": lambda case, params, rng, _another: partial_knowledge(
@@ -63,8 +63,8 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "friends_values": lambda case, params, rng, _another: friends_values(
             History.of(case), params, rng
         ),
-        "sensitive_by_friends": lambda case, params, _rng, _another: sensitive_by_friends(
-            History.of(case), params
+        "sensitive_by_friends": lambda case, params, rng, _another: sensitive_by_friends(
+            History.of(case), params, rng
         ),
         "friends_degrees": lambda case, params, _rng, _another: friends_degrees(
             History.of(case), params
@@ -117,7 +117,7 @@ SEQUENCE_ATTACKS: Mapping[str, SequenceAttack] = MappingProxyType(
             sampled(history, rng), params, rng, "friends_values_over_time"
         ),
         "sensitive_by_friends_over_time": lambda history, params, rng: sensitive_by_friends(
-            sampled(history, rng), params, "sensitive_by_friends_over_time"
+            sampled(history, rng), params, rng, "sensitive_by_friends_over_time"
         ),
         "friends_degrees_over_time": lambda history, params, rng: friends_degrees(
             sampled(history, rng), params, "friends_degrees_over_time"

@@ -128,7 +128,7 @@ def attack_lines(report: Mapping[str, Any]) -> Iterator[str]:
 def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
     yield title
     width = max(len(result["attack"]) for result in results)
-    yield f"  {'attack':{width}}  {'of':>7}  figure (95%)         baseline    bound"
+    yield f"  {'attack':{width}}  {'of':>7}  figure (95%)         baseline  without    bound"
     for result in results:
         targets = f"  {result['attack']:{width}}  {result['targets']:>7}"
         if not result["targets"]:
@@ -137,10 +137,11 @@ def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
         low, high = result["interval"]
         word = "auc  " if result["measure"] == "auc" else "share"
         bound = text_of(result["promise"], ".3f", "none")
+        without = text_of(result["without_target"], ".3f", "-")
         mark = " !" if result["is_broken"] else ""
         if "alpha" in result["figures"]:
             mark = f" (alpha {result['figures']['alpha']:.3f})"
         yield (
             f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
-            f"{result['control']:8.3f}  {bound:>7}{mark}"
+            f"{result['control']:8.3f}  {without:>7}  {bound:>7}{mark}"
         )

@@ -57,8 +57,8 @@ OVER_TIME: Final[Mapping[str, SequenceAttack]] = {
     "friends_values_over_time": lambda history, params, rng: friends_values(
         history, params, rng, "friends_values_over_time", counts=()
     ),
-    "sensitive_by_friends_over_time": lambda history, params, _rng: sensitive_by_friends(
-        history, params, "sensitive_by_friends_over_time"
+    "sensitive_by_friends_over_time": lambda history, params, rng: sensitive_by_friends(
+        history, params, rng, "sensitive_by_friends_over_time"
     ),
     "friends_degrees_over_time": lambda history, params, _rng: friends_degrees(
         history, params, "friends_degrees_over_time", variants=("order",)

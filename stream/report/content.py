@@ -212,7 +212,8 @@ def _share_or_band(point: Mapping[str, Any]) -> str:
 def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what the attacks in an audit found, each by its sharpest variant.
 
-    `alpha` is what a claim "is sensitive" is told beside, where nothing is promised of it.
+    `alpha` is what a claim "is sensitive" is told beside, where nothing is promised of it, and
+    `without_target` what the best predictor finds that sees no release with the person.
     """
     names = ("measure", "targets", "value", "interval", "control", "promise", "is_broken")
     return [
@@ -221,6 +222,7 @@ def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
             "variant": result["attack"],
             **{each: result[each] for each in names},
             "alpha": at(result, "figures.alpha"),
+            "without_target": result.get("without_target"),
         }
         for name, result in sharpest(results_of(audit)).items()
     ]
@@ -322,10 +324,10 @@ def answer(attack: Mapping[str, Any]) -> str:
     bound = text_of(attack["promise"], ".3f", "none")
     if attack["alpha"] is not None:
         bound += f"; alpha {attack['alpha']:.3f}"
-    return (
-        f"{attack['variant']} {attack['value']:.3f} (baseline {attack['control']:.3f}, "
-        f"bound {bound})"
-    )
+    baseline = f"{attack['control']:.3f}"
+    if attack["without_target"] is not None:
+        baseline += f", without the target {attack['without_target']:.3f}"
+    return f"{attack['variant']} {attack['value']:.3f} (baseline {baseline}, bound {bound})"
 
 
 def _drift(told: ReleaseWithFigures) -> dict[str, Any]:

@@ -42,6 +42,9 @@ class Result:
     bands:
         The share among targets of a band of degrees or of class sizes: band to (targets, share).
         Never by id or attribute value.
+    without_target:
+        The same figure of the best predictor without the target, which sees no release with the
+        person in it; None: there is none.
     """
 
     attack: str
@@ -54,6 +57,7 @@ class Result:
     promise: float | None = None
     figures: dict[str, float] = dataclasses.field(default_factory=dict)
     bands: Mapping[str, tuple[int, float]] = dataclasses.field(default_factory=dict)
+    without_target: float | None = None
 
     @property
     def is_broken(self) -> bool:
@@ -69,7 +73,8 @@ class Result:
             "value": _rounded(self.value),
             "interval": [_rounded(self.low), _rounded(self.high)],
             "control": _rounded(self.control),
-            "promise": None if self.promise is None else _rounded(self.promise),
+            "without_target": _told(self.without_target),
+            "promise": _told(self.promise),
             "is_broken": self.is_broken,
             "figures": {name: _rounded(x) for name, x in self.figures.items()},
             "bands": {
@@ -86,6 +91,7 @@ def share_result(
     promise: float | None = None,
     figures: Mapping[str, float] | None = None,
     bands: Mapping[str, tuple[int, float]] | None = None,
+    without_target: float | None = None,
 ) -> Result:
     """Return the result of an attack that gets target i right with chance `chances[i]`.
 
@@ -97,7 +103,17 @@ def share_result(
     low, high = wilson(hits, n)
     value = hits / n if n else 0.0
     return Result(
-        attack, "share", n, value, low, high, control, promise, dict(figures or {}), bands or {}
+        attack,
+        "share",
+        n,
+        value,
+        low,
+        high,
+        control,
+        promise,
+        dict(figures or {}),
+        bands or {},
+        without_target,
     )
 
 
@@ -146,6 +162,7 @@ def auc_result(
     *,
     control: float = 0.5,
     figures: Mapping[str, float] | None = None,
+    without_target: float | None = None,
 ) -> Result:
     """Return how well `scores` rank true cases above false ones; .5 where there is one kind only.
 
@@ -155,7 +172,17 @@ def auc_result(
     positives = int(is_true.sum())
     low, high = hanley_mcneil(value, positives, len(is_true) - positives)
     more = {"prior": positives / len(is_true) if len(is_true) else 0.0, **(figures or {})}
-    return Result(attack, "auc", len(is_true), value, low, high, control, None, more)
+    return Result(
+        attack,
+        "auc",
+        len(is_true),
+        value,
+        low,
+        high,
+        control,
+        figures=more,
+        without_target=without_target,
+    )
 
 
 def inside_result(
@@ -256,3 +283,7 @@ def area_under_curve(scores: NDArray[np.float64], is_true: NDArray[np.bool_]) ->
 
 def _rounded(figure: float) -> float:
     return round(float(figure), 6)
+
+
+def _told(figure: float | None) -> float | None:
+    return None if figure is None else _rounded(figure)

@@ -12,22 +12,37 @@ from ktsafe.attacks.common.history import History
 from ktsafe.attacks.common.nearest import SAME, nearest_share
 from ktsafe.attacks.common.result import Result, share_result
 from ktsafe.attacks.common.together import Together
+from ktsafe.attacks.common.without_target import right_of_highest, sensitive_without
 from ktsafe.attacks.friends.friends_values import kinds_with_values
 from ktsafe.params import PrivacyParams
 
 
 def sensitive_by_friends(
-    history: History, params: PrivacyParams, name: str = "sensitive_by_friends"
+    history: History,
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    name: str = "sensitive_by_friends",
 ) -> list[Result]:
     """Return how often "is sensitive" is right of people of the last release.
+
+    Parameters
+    ----------
+    history:
+        The releases, or one, and the truth.
+    params:
+        Its alpha is told beside the figure; nothing is promised.
+    rng:
+        Draws the folds of what is said without the person (`common.without_target`).
+    name:
+        What the result is called.
 
     Returns
     -------
     list of Result
         `named`: of the people whose nearest vertices, by the quasi-identifiers and values of all
         their friends, added over the releases, mostly show a sensitive value, the share that is
-        sensitive. Its control is the share of all people. Nothing is promised; `figures` tells
-        alpha beside it. Nothing without releases.
+        sensitive. Its control is the share of all people; without the target as many are named by
+        the chance that they are sensitive. `figures` tells alpha. Nothing without releases.
     """
     if not history.cases:
         return []
@@ -37,6 +52,7 @@ def sensitive_by_friends(
     share = nearest_share(it.known(kinds), it.seen(kinds), it.own, it.classes, SAME, flags)[:, 0]
     truth = last.original.is_sensitive[it.vertices]
     named = share > 0.5
+    without = sensitive_without(last, it.vertices, rng)
     return [
         share_result(
             f"{name}.named",
@@ -47,5 +63,6 @@ def sensitive_by_friends(
                 "sensitive": int(truth.sum()),
                 "alpha": float(params.alpha),
             },
+            without_target=right_of_highest(without, truth, int(named.sum())),
         )
     ]

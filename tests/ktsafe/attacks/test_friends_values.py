@@ -22,7 +22,7 @@ PARAMS = PrivacyParams(k=5)
 def found(history: History) -> dict[str, float]:
     """Return the figures by variant."""
     results = friends_values(history, PARAMS, np.random.default_rng(0))
-    results += sensitive_by_friends(history, PARAMS)
+    results += sensitive_by_friends(history, PARAMS, np.random.default_rng(0))
     return {each.attack.partition(".")[2]: each.value for each in results}
 
 

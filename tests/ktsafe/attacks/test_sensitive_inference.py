@@ -46,7 +46,7 @@ def test_the_positive_control_is_broken() -> None:
     rng = np.random.default_rng(0)
     graph = random_graph(300, 6000, rng)
     found = {
-        r.attack: r for r in sensitive_inference(Case(graph, *ids_removed(graph, rng)), PARAMS)
+        r.attack: r for r in sensitive_inference(Case(graph, *ids_removed(graph, rng)), PARAMS, rng)
     }
     assert found["sensitive_inference.candidates"].low > 0.99
     assert found["sensitive_inference.named"].value > 0.99
@@ -58,6 +58,6 @@ def test_the_negative_control_is_chance() -> None:
     rng = np.random.default_rng(1)
     graph = random_graph(900, 9000, rng)
     case = noisy(graph, rng, kept=0, added=9000, inserted=0, withheld=0)
-    found = {r.attack: r for r in sensitive_inference(case, PARAMS)}
+    found = {r.attack: r for r in sensitive_inference(case, PARAMS, rng)}
     assert found["sensitive_inference.candidates"].low < 0.53
     assert found["sensitive_inference.neighbours"].low < 0.53

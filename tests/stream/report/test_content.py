@@ -132,8 +132,12 @@ def test_the_sharpest_variant_of_an_attack_is_told() -> None:
 def test_claims_are_told_beside_alpha() -> None:
     """Where nothing is promised of them; other figures stand beside their bound alone."""
     mine = {"variant": "a.named", "value": 0.1, "control": 0.2, "promise": None}
+    mine["without_target"] = None
     assert answer({**mine, "alpha": 0.2}).endswith("bound none; alpha 0.200)")
     assert answer({**mine, "alpha": None}).endswith("bound none)")
+    assert "without the target 0.300, bound" in answer(
+        {**mine, "alpha": None, "without_target": 0.3}
+    )
 
 
 def test_an_old_audit_without_measurements_has_a_report() -> None:
