@@ -16,7 +16,7 @@ import typer
 from ktsafe.state.errors import StateError, StateUnusable
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import Config, Edges, Json, Vertices, Wait, say
+from ktsafe.stream.process.command_line import Columns, Config, Edges, Json, Vertices, Wait, say
 from ktsafe.stream.process.private_folder import STORE, check_there
 from ktsafe.stream.slots import rfc3339
 
@@ -43,6 +43,7 @@ def import_files(
             help='Where the feed goes on: a file of "topic:partition:offset" lines, or "latest".'
         ),
     ],
+    columns: Columns = "",
     as_json: Json = False,
 ) -> int:
     """Begin with a graph that exists already. Once, before the service runs for the first time.
@@ -51,6 +52,7 @@ def import_files(
     the feed as of now: right if nothing was written to it since the files were. Events that are
     older than `--at` do not change what the files name. The schema is that of the configuration.
     """
+    from ktsafe.inputs.tables.names import chosen_columns
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import state_import
     from ktsafe.stream.service import assembly
@@ -62,7 +64,14 @@ def import_files(
     feed = state_import.feed_at(assembly.source(settings), known)
     with phases("importing") as progress:
         imported = state_import.import_graph(
-            private, settings.schema, vertices, edges, at_us=at_us, feed=feed, progress=progress
+            private,
+            settings.schema,
+            vertices,
+            edges,
+            at_us=at_us,
+            feed=feed,
+            progress=progress,
+            columns=chosen_columns(columns),
         )
     report = {
         **dataclasses.asdict(imported),

@@ -25,6 +25,7 @@ from ktsafe import Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 from ktsafe.errors import BadLines, InvalidGraph, raise_together
+from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
 from ktsafe.inputs.tables.people_and_ties import People, Ties
 from ktsafe.inputs.tables.table_files import table_at
 from ktsafe.state.bulk_load import BulkLoad, Registered
@@ -151,6 +152,7 @@ def import_graph(
     at_us: int,
     feed: FeedPosition,
     progress: Progress,
+    columns: Chosen = NOTHING_CHOSEN,
 ) -> Imported:
     """Fill a new store from two CSV files; it gets its name when it is complete.
 
@@ -160,6 +162,8 @@ def import_graph(
         The service's private folder, which exists and must not hold a store.
     at_us:
         The moment at which the files' graph holds. Earlier events do not change what they name.
+    columns:
+        Which columns hold ids and ends of ties, where their names do not say so.
 
     Raises
     ------
@@ -180,10 +184,12 @@ def import_graph(
         faults: list[InvalidGraph] = []
         people: People | None = None
         with gathered(vertices, faults) as bad:
-            people = People(vertices, schema.columns, nominal=schema.nominal)
+            people = People(vertices, schema.columns, chosen=columns, nominal=schema.nominal)
             _import_vertices(load, people, schema, at_us, progress, bad)
         with gathered(edges, faults) as bad:
-            ends, lines, loops = _read_edges(edges, people, progress, bad)
+            ends, lines, loops = _read_edges(
+                Ties(table_at(edges), chosen=columns), people, progress, bad
+            )
         raise_together(faults)
         assert people is not None
         progress(f"{len(ends):,} ties are sorted", 0.9)
@@ -234,14 +240,14 @@ def _import_vertices(
 
 
 def _read_edges(
-    path: Path, people: People | None, progress: Progress, bad: BadLines
+    ties: Ties, people: People | None, progress: Progress, bad: BadLines
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """Return the ends of every edge of the file, the lines they are on, and how many are loops.
 
     Where ids of people are unknown, lines are read for what else is wrong with them.
     """
     blocks = [(np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64))]
-    ties, n_lines = Ties(table_at(path)), 0
+    n_lines = 0
     unknown: list[int] = []
     rows = ties.rows(bad)
     while block := list(islice(rows, ROWS_AT_ONCE)):

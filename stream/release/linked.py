@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ktsafe import PrivacyParams
+from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
@@ -53,7 +53,7 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed
-from ktsafe.stream.release.respelling import check_spelt_as_before
+from ktsafe.stream.release.respelling import check_spelt_as_before, that_look_missing
 from ktsafe.stream.release.saved_auditor import is_of_auditor, pages_of, read_into
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
@@ -114,6 +114,7 @@ class LinkedReleases:
         workers: Workers = ONE_PER_CORE,
     ) -> None:
         self._workers = workers
+        self._has_told = False
         self._params = params
         self._options = options
         # Stars are protected by cohorts on one location, all else by one shift of whole groups.
@@ -166,6 +167,7 @@ class LinkedReleases:
         """
         rng, snapshot = due.generator(), due.snapshot
         self._next = snapshot.arrays, snapshot.graph.n_edges
+        self._tell_missing(snapshot.graph)
         if self._engine is None:
             assert self._ledger is not None
             self._engine = self._read_engine(self._ledger.pages())
@@ -215,6 +217,13 @@ class LinkedReleases:
             changes=counted,
             n_ties_of_turn=lambda: _n_ties_between(snapshot, released.dark),
         )
+
+    def _tell_missing(self, graph: AttributedGraph) -> None:
+        """Warn once after a start of texts that look as if a value is missing."""
+        if not self._has_told and (names := that_look_missing(graph)):
+            hint = "They are published as values like any other. Leave out those that are missing."
+            log.warning("values look missing", subject=", ".join(names), hint=hint)
+        self._has_told = True
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Let the independent auditor judge the sequence with this release, by its bytes.

@@ -10,6 +10,7 @@ import numpy as np
 
 from ktsafe import AttributedGraph
 from ktsafe.errors import WrittenOtherwise
+from ktsafe.inputs.spelling import looks_missing
 from ktsafe.sequence import Changes, SequenceEngine
 
 _MEANT = "If it is meant, set [release] change_max = 1 for this release."
@@ -54,3 +55,13 @@ def check_spelt_as_before(
         if changed > bound:
             msg = f"More than {change_max:.0%} of the people changed {name!r} at once."
             raise WrittenOtherwise(msg, hint=f"It looks as if it is written otherwise. {_MEANT}")
+
+
+def that_look_missing(graph: AttributedGraph) -> list[str]:
+    """Return the attributes with texts such as `NULL`, which are values like any other."""
+    schema = graph.schema
+    return [
+        name
+        for j, name in enumerate(schema.attributes)
+        if any(looks_missing(graph.categories[j][code]) for code in np.unique(graph.codes[:, j]))
+    ]

@@ -160,8 +160,6 @@ class _GexfReader:
     def _finish(self) -> None:
         """Tell attributes by their keys, once all of these are known."""
         draft = self.draft
-        if self._label.values:
-            draft.attributes["label"] = self._label
         for key, line in self._of_ties.items():
             draft.ignored.add(self._title(line, key, "edge"))
         draft.ignored.update(
@@ -175,9 +173,18 @@ class _GexfReader:
         for key, element in self._declared["node"].items():
             if key in used or any(element.named("default")):
                 found[key] = self._attribute(key, element)
+        if self._label.values:
+            self._add_label()
         for line, key, row, text in self._of_people:
             self._title(line, key, "node")
             draft.put(line, found[key], row, text)
+
+    def _add_label(self) -> None:
+        """Make labels of vertices a column, beside an attribute that is called so, too."""
+        if "label" in self.draft.attributes:
+            self._label.name = "label_"
+            self.draft.notes.append("An attribute is called 'label'; labels are 'label_'.")
+        self.draft.attributes[self._label.name] = self._label
 
     def _attribute(self, key: str, element: Element) -> Attribute:
         title, type_ = _title_of(key, element), element.get("type") or "string"

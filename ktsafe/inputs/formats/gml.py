@@ -83,7 +83,9 @@ def _read_graph(draft: Draft, graph: list[Pair]) -> None:
 
 def _called(draft: Draft, nodes: list[tuple[int, dict[str, Value]]]) -> tuple[dict[str, str], bool]:
     """Return what vertices are called by their ids, and whether these are their labels."""
-    with_label = sum("label" in node for _, node in nodes)
+    labels = [node["label"] for _, node in nodes if "label" in node]
+    # Several may be called by their labels only if these are no empty texts.
+    with_label = len(labels) if len(labels) < 2 or any(label != "" for label in labels) else 0
     by_label = 0 < with_label == len(nodes)
     if with_label and not by_label:
         line = next(line for line, node in nodes if "label" not in node)

@@ -31,6 +31,7 @@ HEAD: Final = """\
 # What `ktsafe inspect` proposes. Edit it: only you know what an attacker may know of people.
 [attributes]
 """
+UNKNOWN: Final = "# No name tells which attribute is sensitive. If one is, name it and its values."
 
 
 def proposed_schema(network: Network, columns: Sequence[InspectedColumn]) -> str:
@@ -104,7 +105,8 @@ class _Made:
 
     def text(self) -> str:
         """Return the file."""
-        lines = [f"quasi_identifiers = [{', '.join(map(_toml, self._names))}]", *self.sensitive]
+        sensitive = self.sensitive or [UNKNOWN]
+        lines = [f"quasi_identifiers = [{', '.join(map(_toml, self._names))}]", *sensitive]
         if self._nominal:
             lines.append(f"nominal = [{', '.join(map(_toml, self._nominal))}]  # codes")
         if self._buckets:

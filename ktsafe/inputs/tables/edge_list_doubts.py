@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.spelling import is_number
-from ktsafe.inputs.tables.delimited import BLANKS, UNQUOTED
+from ktsafe.inputs.tables.delimited import BLANKS, UNQUOTED, DelimitedFile
 from ktsafe.inputs.tables.which_ends import Column, other_ends
 
 EARLY_MAX: Final = 4
@@ -137,6 +137,20 @@ def refuse_first(path: Path, first: str) -> None:
     """
     if name := _OTHERS.get(first.lstrip()[:1]):
         _refuse(path, name, "docs/files.md lists the formats that are read.")
+
+
+def refuse_metis(file: DelimitedFile) -> None:
+    """Refuse lines of several lengths, if the first tells how many lines and ids follow.
+
+    Raises
+    ------
+    InvalidGraph
+    """
+    told, *others = (line.split() for _, line in file.lines())
+    if not 2 <= len(told) <= 4 or not all(map(str.isdecimal, told)) or int(told[0]) != len(others):
+        return
+    if len(told) > 2 or 2 * int(told[1]) == sum(map(len, others)):
+        _refuse(file.path, "a METIS file", _WAY_ON)
 
 
 def refuse_lines(lines: Lines) -> None:

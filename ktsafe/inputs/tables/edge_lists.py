@@ -21,7 +21,7 @@ import dataclasses
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,7 @@ from ktsafe.inputs.tables.edge_list_doubts import (
     Lines,
     refuse_comments,
     refuse_first,
+    refuse_metis,
     says_directed,
 )
 from ktsafe.inputs.tables.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
@@ -54,6 +55,8 @@ _LIST: Final = "edge list"
 MORE: Final = "columns behind the second"
 _DATA: Final = re.compile(r"(.*?)[\s,;|]*(\{.*\})\s*")
 """Two ids and a dictionary, as networkx writes edges by default."""
+_BETWEEN: Final = re.compile(r"\s*[,;|]\s*")
+"""What stands between several ids in one cell."""
 _TYPES: Final = frozenset({"directed", "undirected", "mutual", ""})
 """What Gephi says of ties."""
 _SIGNED: Final = frozenset({"signed", "multisigned"})
@@ -120,6 +123,7 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
         return _of_table(Ties(table_at(path), chosen=chosen), people, bad, is_chosen=bool(chosen))
     found = cut(file, chosen)
     if found.bad:
+        refuse_metis(file)
         bad |= found.bad
         return Network.of_rows(_LIST, [], np.empty((0, 2), dtype=np.int64))
     known = None if people is None else people.position.keys()
@@ -142,6 +146,7 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
     network = Network.of_rows(
         _LIST, list(lines.position), lines.edges, directed=directed, ignored=more, notes=notes
     )
+    _refuse_several(path, lines.position)
     return _placed(network, people, bad, lambda: rows_of(found), path)
 
 
@@ -174,6 +179,7 @@ def _of_table(ties: Ties, people: People | None, bad: BadLines, *, is_chosen: bo
             name in ends or (shapes and shape(name) in shapes) for name in position
         ):
             raise ambiguous(table.path)
+    _refuse_several(table.path, position)
     directed = _n_directed(ties)
     network = Network.of_rows(
         table.format, list(position), edges, directed=directed, ignored=ties.ignored
@@ -207,6 +213,15 @@ def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Net
     edges = _coded(rows(), position)
     network = Network.of_rows(_LIST, list(position), edges, ignored=names)
     return _placed(network, people, bad, rows, file.path)
+
+
+def _refuse_several(path: Path, position: Mapping[str, int]) -> None:
+    """Refuse ids that are several ids in one cell, such as the receivers of a letter."""
+    for name in position:
+        parts = _BETWEEN.split(name) if _BETWEEN.search(name) else []
+        if parts and all(part in position for part in parts):
+            msg = f"{path}: several ids stand in one cell."
+            raise InvalidGraph(msg, hint="Write a line for each tie.")
 
 
 def _keys(text: str) -> set[str]:

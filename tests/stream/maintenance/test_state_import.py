@@ -87,6 +87,22 @@ def test_an_import_and_the_rest_of_the_feed_are_the_whole_feed(tmp_path, capsys,
     running.verify_releases([tmp_path / "read"])
 
 
+def test_columns_are_named_as_elsewhere(tmp_path, capsys, history):
+    """Columns of other names are refused, and read where --columns says which they are."""
+    partitions, _, at_us = history
+    site = running.files_site(tmp_path / "site", partitions, services.ATTRIBUTES, "month")
+    files = export(tmp_path / "export", feeds.fold(partitions, SCHEMA.attributes))
+    for name, header in (("vertices", ("id,", "nr,")), ("edges", ("source,target", "who,whom"))):
+        path = tmp_path / "export" / f"{name}.csv"
+        path.write_text(path.read_text().replace(*header, 1))
+    arguments = ["state", "import", str(site.config), *files, f"--at={at_us // 1000 + 1}"]
+    arguments.append("--offsets=latest")
+    assert run_command(arguments) == Exit.CONFIG
+    assert "--columns" in capsys.readouterr().err
+    assert run_command([*arguments, "--columns=id=nr,source=who,target=whom"]) == Exit.OK
+    assert site.graph() == feeds.fold(partitions, SCHEMA.attributes)
+
+
 def test_latest_is_the_end_of_the_feed_as_it_is(tmp_path, capsys, history):
     """With "latest" no event of the feed is read again, and later ones are."""
     partitions, _, _ = history

@@ -134,3 +134,17 @@ def test_the_first_release_is_looked_at(tmp_path: Path, monkeypatch: pytest.Monk
     counts = run(world_of(tmp_path, {}))
     assert counts.n_published == 0
     assert set(counts.withheld) == {"written_otherwise"}
+
+
+@pytest.mark.parametrize("text", ["4", "NULL"])
+def test_texts_that_look_missing_are_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    """The log names the attribute, and not the value."""
+    changed = {p: {**v, "ward": v["ward"].replace("4", text)} for p, v in PEOPLE.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.stream.release.test_respelling.PEOPLE", changed)
+        run(world_of(tmp_path, {}))
+    told = [vars(record) for record in caplog.records if record.message == "values look missing"]
+    assert [record["fields"]["subject"] for record in told] == ["ward"] * (text == "NULL")
+    assert text not in str(told)

@@ -128,6 +128,10 @@ def test_labels_are_a_column(tmp_path: Path) -> None:
         tmp_path, "n.gexf", gexf(node("1", "", ' label="Ann"') + node("2", "", ' label="Ann"'))
     )
     assert (network.ids, network.columns) == (["1", "2"], {"label": ["Ann", "Ann"]})
+    text = gexf(node("a", value("x"), ' label="A"'), head=declared("string", title="label"))
+    network = read(tmp_path, "n.gexf", text)
+    assert network.columns == {"label": ["x"], "label_": ["A"]}
+    assert network.notes == ("An attribute is called 'label'; labels are 'label_'.",)
 
 
 def test_what_lasts_is_there(tmp_path: Path) -> None:
@@ -202,10 +206,6 @@ REFUSED = {
             head=declared("string") + declared("string", id_="1"),
         ),
         "a second attribute is called 'state'",
-    ),
-    "label beside an attribute label": (
-        gexf(node("a", value("x"), ' label="A"'), head=declared("string", title="label")),
-        "a second attribute is called 'label'",
     ),
     "class of another kind": (
         gexf(PEOPLE, head='<attributes class="face"/>'),

@@ -32,6 +32,14 @@ def test_ties_may_be_given_again(tmp_path: Path, head: str, directed: int) -> No
     assert (network.ignored, network.notes) == ((*["directions"][:directed], "value"), ())
 
 
+def test_empty_labels_call_nobody(tmp_path: Path) -> None:
+    """Programs that draw write them; one alone may be the id of somebody who has none."""
+    network = read(tmp_path, "n.gml", gml('id 7 label ""', 'id 3 label ""'))
+    assert network.ids == ["7", "3"]
+    refused(tmp_path, "n.gml", gml('id 7 label ""'), "line 2: label is missing")
+    refused(tmp_path, "n.gml", gml('id 7 label ""', 'id 3 label "A"'), "line 2: label is missing")
+
+
 def test_people_are_called_by_their_labels(tmp_path: Path) -> None:
     """If all have one; it is told, and ids serve ties only."""
     nodes = ('id 7 label "Ann" age 30', 'id 3 label "Bo & Co" age 2.50', "id 5 label 9 age NAN")
