@@ -35,7 +35,8 @@ _KINDS: Final[dict[str, Kind]] = {
     "M": "date",
 }
 _NONE: Final = np.empty(0)
-_FAULTS: Final = (ValueError, TypeError, KeyError, EOFError, SyntaxError, NotImplementedError)
+# The last one, since archives with a password are refused by it.
+_FAULTS: Final = (ValueError, TypeError, KeyError, EOFError, SyntaxError, RuntimeError)
 """What numpy raises at a file that is damaged or holds pickled objects."""
 
 

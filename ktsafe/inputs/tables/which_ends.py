@@ -32,8 +32,6 @@ TEXTS_MAX: Final = 1 << 16
 WORD, WHOLE, POINT, NO_ID = "word", "whole", "point", "no id"
 _POINT: Final = re.compile(r"\d+\.0+")
 _COMMA: Final = re.compile(r"-?\d+,\d+")
-FORMS_MIN: Final = 8
-"""Lines from which a column of mixed ids does not look like one of words or numbers alone."""
 NUMBERS_MIN: Final = 12
 """Lines from which shares of numbers tell something."""
 PEOPLE_MIN: Final = 6
@@ -94,9 +92,10 @@ def other_ends(
     are_numbers = n >= NUMBERS_MIN and len(both) >= PEOPLE_MIN and not are_times
     if _differ(columns[0], columns[1], n, is_sure=True):
         return 2, 3
+    is_sure = are_numbers or (are_words and bool(both))
     for i, j in itertools.combinations(range(len(columns)), 2):
         one, other = columns[i], columns[j]
-        if (i, j) == (0, 1) or _differ(one, other, n, is_sure=are_words and bool(both)):
+        if (i, j) == (0, 1) or _differ(one, other, n, is_sure=is_sure):
             continue
         if WORD in one.forms | other.forms:
             is_less = i < 2 or len(people) > 2 * max(len(texts[i]), len(texts[j]))
@@ -117,7 +116,7 @@ def _differ(one: Column, other: Column, n: int, *, is_sure: bool) -> bool:
     if NO_ID in one.forms | other.forms:
         return True
     if (one.forms == {WORD}) != (other.forms == {WORD}) and WORD not in one.forms & other.forms:
-        return is_sure or (n >= FORMS_MIN and min(len(one.texts), len(other.texts)) > 1)
+        return is_sure
     if {frozenset(one.forms), frozenset(other.forms)} == {frozenset({WHOLE}), frozenset({POINT})}:
         return True
     if WORD in one.forms | other.forms or n < 3:

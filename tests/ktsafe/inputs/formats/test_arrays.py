@@ -194,3 +194,14 @@ def test_a_folder_that_does_not_fit_is_refused(
     """The table is named."""
     with pytest.raises(InvalidGraph, match=told):
         read_network(folder(tmp_path, **changed))
+
+
+def test_an_archive_with_a_password_is_refused(tmp_path: Path) -> None:
+    """A bit of the directory says of each member that there is one."""
+    sparse.save_npz(tmp_path / "n.npz", sparse.eye_array(3, format="csr"))
+    content = bytearray((tmp_path / "n.npz").read_bytes())
+    at = content.find(b"PK")
+    while at >= 0:
+        content[at + 8] |= 1
+        at = content.find(b"PK", at + 1)
+    refused(tmp_path, "n.npz", bytes(content), "RuntimeError")

@@ -116,6 +116,10 @@ REFUSED = {
     ),
     "names, and what separates in them": ("Lee, A;7;Day, B\n", "may be separated by"),
     "few lines of numbers": ("7 8 1\n8 9 1\n", "not sure which hold the ids"),
+    "numbers of lines before ids of two kinds": (
+        "".join(f"{i},{1 + i % 2},#{i % 3}\n" for i in range(1, 20)),
+        "not sure which hold the ids",
+    ),
     "signs first": ("-1 7 8\n1 8 9\n", "not sure which hold the ids"),
     "types twice": ("foe foe Ann Bo\nfoe pal Ann Cy\n", "not sure which hold the ids"),
     "nothing": ("", "no line of two ids"),
