@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
@@ -53,7 +53,7 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed
-from ktsafe.stream.release.respelling import check_spelt_as_before, that_look_missing
+from ktsafe.stream.release.respelling import check_spelt_as_before, told_once
 from ktsafe.stream.release.saved_auditor import is_of_auditor, pages_of, read_into
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
@@ -62,7 +62,6 @@ log = get_logger(__name__)
 
 NAMED: Final = "named_values"
 """Name of the page that has the values which manifests name.
-
 They are those of the first release for ever: a value that was added later would tell that somebody
 came who has it.
 """
@@ -78,7 +77,6 @@ COUNTS: Final = (
     "cohorts",
 )
 """Figures of the mechanism that the operator's metrics show."""
-
 
 _NOT_SAVED: Final = (
     "It was saved by another version, and audits that it could be made of again were not kept "
@@ -114,7 +112,7 @@ class LinkedReleases:
         workers: Workers = ONE_PER_CORE,
     ) -> None:
         self._workers = workers
-        self._has_told = False
+        self._tell_missing = told_once()
         self._params = params
         self._options = options
         # Stars are protected by cohorts on one location, all else by one shift of whole groups.
@@ -217,13 +215,6 @@ class LinkedReleases:
             changes=counted,
             n_ties_of_turn=lambda: _n_ties_between(snapshot, released.dark),
         )
-
-    def _tell_missing(self, graph: AttributedGraph) -> None:
-        """Warn once after a start of texts that look as if a value is missing."""
-        if not self._has_told and (names := that_look_missing(graph)):
-            hint = "They are published as values like any other. Leave out those that are missing."
-            log.warning("values look missing", subject=", ".join(names), hint=hint)
-        self._has_told = True
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Let the independent auditor judge the sequence with this release, by its bytes.

@@ -6,12 +6,17 @@ a second time, and whoever has a sensitive value could have one that nobody decl
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ktsafe import AttributedGraph
 from ktsafe.errors import WrittenOtherwise
 from ktsafe.inputs.spelling import looks_missing
 from ktsafe.sequence import Changes, SequenceEngine
+from ktsafe.stream.process.logs import get_logger
+
+log = get_logger(__name__)
 
 _MEANT = "If it is meant, set [release] change_max = 1 for this release."
 
@@ -57,8 +62,24 @@ def check_spelt_as_before(
             raise WrittenOtherwise(msg, hint=f"It looks as if it is written otherwise. {_MEANT}")
 
 
-def that_look_missing(graph: AttributedGraph) -> list[str]:
-    """Return the attributes with texts such as `NULL`, which are values like any other."""
+def told_once() -> Callable[[AttributedGraph], None]:
+    """Return what warns, the first time, of texts such as `NULL`, which are values like any other.
+
+    The log names the attributes, and no value.
+    """
+    graphs_told = 0
+
+    def tell(graph: AttributedGraph) -> None:
+        nonlocal graphs_told
+        graphs_told += 1
+        if graphs_told == 1 and (names := _that_look_missing(graph)):
+            hint = "They are published as values like any other. Leave out those that are missing."
+            log.warning("values look missing", subject=", ".join(names), hint=hint)
+
+    return tell
+
+
+def _that_look_missing(graph: AttributedGraph) -> list[str]:
     schema = graph.schema
     return [
         name
