@@ -97,7 +97,7 @@ def test_columns_are_named_as_elsewhere(tmp_path, capsys, history):
         path.write_text(path.read_text().replace(*header, 1))
     arguments = ["state", "import", str(site.config), *files, f"--at={at_us // 1000 + 1}"]
     arguments.append("--offsets=latest")
-    assert run_command(arguments) == Exit.CONFIG
+    assert run_command(arguments) == Exit.USAGE
     assert "--columns" in capsys.readouterr().err
     assert run_command([*arguments, "--columns=id=nr,source=who,target=whom"]) == Exit.OK
     assert site.graph() == feeds.fold(partitions, SCHEMA.attributes)
