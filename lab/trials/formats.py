@@ -35,6 +35,7 @@ OF_FORMATS: Final = {
     "values behind a name of Pajek": r"values behind",
     "skew-symmetric": r"skew",
     "one column": r"one column",
+    "several in one cell": r"several ids stand in one cell",
 }
 """Reasons that are those of a format."""
 

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import random
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -120,6 +121,10 @@ def _reasons(people: Table, ties: Table) -> set[str]:
             [*texts, *map(_safely, (*ties["source"], *ties["target"]))],
         ):
             found.add("spelt twice between tables")
+    ends = {*map(_safely, (*ties["source"], *ties["target"]))} - {None}
+    parts = [[part.strip() for part in re.split(r"[,;|]", str(end))] for end in ends]
+    if any(len(each) > 1 and ends.issuperset(each) for each in parts):
+        found.add("several in one cell")
     return found
 
 
