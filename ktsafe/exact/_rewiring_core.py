@@ -28,8 +28,12 @@ class RewiringState(NamedTuple):
     own_first, own:
         int64 (n + 1), int32: the inserted edges at v are own[own_first[v]:own_first[v + 1]].
     worth:
-        float64, shape (bins + 1,): how much an edge looks like a tie, by the share of common
-        neighbours: their number over the root of the degrees' product, in `bins` equal steps.
+        float64, shape (bins + 1,): what an edge is worth by its ends' closeness, which is their
+        common neighbours over the root of the degrees' product, in `bins` equal steps.
+    level:
+        float64, shape (n,): how much above the mean the degree of each vertex is.
+    pull:
+        float64, shape (1,): how much it is worth that edges join vertices of like level.
     mark:
         int64, shape (n + 1,): scratch; the last entry counts.
     """
@@ -41,6 +45,8 @@ class RewiringState(NamedTuple):
     own_first: NDArray[np.int64]
     own: NDArray[np.int32]
     worth: NDArray[np.float64]
+    level: NDArray[np.float64]
+    pull: NDArray[np.float64]
     mark: NDArray[np.int64]
 
 
@@ -122,39 +128,53 @@ def edge_to_class(state: RewiringState, x: int, wanted: int, start: int) -> int:
 
 
 @inner_kernel
-def mark_neighbours(state: RewiringState, u: int) -> int:
+def mark_neighbours(
+    first: NDArray[np.int64], near: NDArray[np.int32], mark: NDArray[np.int64], u: int
+) -> int:
     """Mark the neighbours of u; return the mark."""
-    state.mark[-1] += 1
-    for i in range(state.first[u], state.first[u + 1]):
-        state.mark[state.near[i]] = state.mark[-1]
-    return state.mark[-1]
+    mark[-1] += 1
+    for i in range(first[u], first[u + 1]):
+        mark[near[i]] = mark[-1]
+    return mark[-1]
 
 
 @inner_kernel
-def share_bin(state: RewiringState, u: int, v: int, common: int) -> int:
+def share_bin(first: NDArray[np.int64], bins: int, u: int, v: int, common: int) -> int:
     """Return the bin of u and v with so many common neighbours."""
-    degrees = (state.first[u + 1] - state.first[u]) * (state.first[v + 1] - state.first[v])
-    bins = len(state.worth) - 1
+    degrees = (first[u + 1] - first[u]) * (first[v + 1] - first[v])
     return min(int(common / np.sqrt(max(degrees, 1)) * bins), bins)
 
 
 @inner_kernel
-def count_marked(state: RewiringState, v: int, mark: int) -> int:
+def count_marked(
+    first: NDArray[np.int64], near: NDArray[np.int32], mark: NDArray[np.int64], v: int, wanted: int
+) -> int:
     """Return how many neighbours of v carry a mark."""
     count = 0
-    for i in range(state.first[v], state.first[v + 1]):
-        count += state.mark[state.near[i]] == mark
+    for i in range(first[v], first[v + 1]):
+        count += mark[near[i]] == wanted
     return count
 
 
 @kernel
-def bins_of(state: RewiringState, edges: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the bin of each edge, shape (m,)."""
-    bins = np.empty(len(edges), np.int64)
+def bins_of(
+    first: NDArray[np.int64],
+    near: NDArray[np.int32],
+    edges: NDArray[np.int32],
+    bins: int,
+    mark: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the bin of closeness of the ends of each edge, shape (m,).
+
+    `first`, `near` and `mark` are as in `RewiringState`; neighbours may lie in any order.
+    """
+    found = np.empty(len(edges), np.int64)
     for edge in range(len(edges)):
         u, v = edges[edge, 0], edges[edge, 1]
-        bins[edge] = share_bin(state, u, v, count_marked(state, v, mark_neighbours(state, u)))
-    return bins
+        wanted = mark_neighbours(first, near, mark, u)
+        common = count_marked(first, near, mark, v, wanted)
+        found[edge] = share_bin(first, bins, u, v, common)
+    return found
 
 
 @inner_kernel
@@ -181,22 +201,24 @@ def hand_over(state: RewiringState, old: int, new: int, edge: int, other: int) -
 
 @kernel
 def rewire(state: RewiringState, n_trials: int, rng: np.random.Generator) -> int:
-    """Try exchanges of ends; keep those after which the edges look more like ties.
+    """Try exchanges of ends; keep those after which the edges are worth more.
 
     Each begins at an inserted edge (u, v) and a neighbour's neighbour x of u that has an inserted
     edge (w, x) of the same two classes: they become (u, x) and (w, v).
     """
     taken = 0
+    first, near, marks = state.first, state.near, state.mark
+    bins = len(state.worth) - 1
     for _ in range(n_trials):
         edge = int(rng.random() * len(state.ends))
         side = int(rng.random() * 2)
         u, v = state.ends[edge, side], state.ends[edge, 1 - side]
-        y = state.near[state.first[u] + int(rng.random() * (state.first[u + 1] - state.first[u]))]
+        y = near[first[u] + int(rng.random() * (first[u + 1] - first[u]))]
         begin = begin_of_class(state, y, state.classes[v])
         n_alike = begin_of_class(state, y, state.classes[v] + 1) - begin
         if n_alike == 0:
             continue
-        x = state.near[begin + int(rng.random() * n_alike)]
+        x = near[begin + int(rng.random() * n_alike)]
         n_own = state.own_first[x + 1] - state.own_first[x]
         if x in (u, v) or n_own == 0:
             continue
@@ -207,25 +229,30 @@ def rewire(state: RewiringState, n_trials: int, rng: np.random.Generator) -> int
         w = state.ends[other, at]
         if w in (u, v):
             continue
-        mark = mark_neighbours(state, u)
-        if state.mark[x] == mark:
+        mark = mark_neighbours(first, near, marks, u)
+        if marks[x] == mark:
             continue
-        beside_w = int(state.mark[w] == mark)
-        uv, ux = count_marked(state, v, mark), count_marked(state, x, mark)
-        mark = mark_neighbours(state, w)
-        if state.mark[v] == mark:
+        beside_w = int(marks[w] == mark)
+        uv = count_marked(first, near, marks, v, mark)
+        ux = count_marked(first, near, marks, x, mark)
+        mark = mark_neighbours(first, near, marks, w)
+        if marks[v] == mark:
             continue
-        wx, wv = count_marked(state, x, mark), count_marked(state, v, mark)
+        wx = count_marked(first, near, marks, x, mark)
+        wv = count_marked(first, near, marks, v, mark)
         # What went through the edges that leave is no longer common.
         lost = beside_w
-        for i in range(state.first[v], state.first[v + 1]):
-            lost += state.near[i] == x
-        before = state.worth[share_bin(state, u, v, uv)] + state.worth[share_bin(state, w, x, wx)]
-        after = (
-            state.worth[share_bin(state, u, x, ux - lost)]
-            + state.worth[share_bin(state, w, v, wv - lost)]
+        for i in range(first[v], first[v + 1]):
+            lost += near[i] == x
+        gained = (
+            state.worth[share_bin(first, bins, u, x, ux - lost)]
+            + state.worth[share_bin(first, bins, w, v, wv - lost)]
+            - state.worth[share_bin(first, bins, u, v, uv)]
+            - state.worth[share_bin(first, bins, w, x, wx)]
         )
-        if after <= before:
+        # The change of the sum of products of levels over both edges.
+        likened = (state.level[u] - state.level[w]) * (state.level[x] - state.level[v])
+        if gained + state.pull[0] * likened <= 0:
             continue
         taken += 1
         replace(state, u, v, x)

@@ -1,5 +1,6 @@
 """The edges of a release in exact cohorts: each pair of classes is planned by itself.
 
+ties gain more, the more triangles they close                        (closeness)
 prices and totals of all pairs                                       (aims)
 for each pair of classes with ties between them:
 degrees, shown ties  =  the program of the pair                  (pair_program)
@@ -19,9 +20,11 @@ from numpy.typing import NDArray
 
 from ktsafe.edges import edge_keys
 from ktsafe.exact.aims import aimed
+from ktsafe.exact.closeness import closeness, supported
 from ktsafe.exact.kt_tree import Cohorts
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.exact.realization import realize
+from ktsafe.graph import AttributedGraph
 from ktsafe.options import Aim, Effort
 from ktsafe.strategies import Request
 
@@ -42,13 +45,27 @@ def released_edges(
     price:
         With the aim "cost": what each edge costs beforehand, where a tie that is shown gains 2.
     """
-    between = pairs_between(request.graph.edges, request.graph.qi_classes, cohorts)
+    graph = request.graph
+    between = pairs_between(graph.edges, graph.qi_classes, cohorts)
     unaimed = [dataclasses.replace(pair, price=price) for pair in between]
-    pairs = aimed(request, unaimed, aim)
+    # The other aims are sought as they are meant.
+    weighed = _supported(graph, unaimed) if aim == "balanced" else unaimed
+    pairs = aimed(request, weighed, aim)
     seeds = request.rng.integers(2**63, size=len(pairs)).tolist()
     edges = _planned(request, pairs, seeds)
     _clear_dearest(unaimed, edges)
     return np.concatenate((np.zeros((0, 2), dtype=np.int32), *edges))
+
+
+def _supported(graph: AttributedGraph, pairs: list[Pair]) -> list[Pair]:
+    """Return the pairs of a graph; ties gain more, the more triangles they close."""
+    of_pairs = [pair.edges for pair in pairs]
+    close = closeness(graph.n_vertices, np.concatenate((graph.edges[:0], *of_pairs)))
+    parts = np.split(close, np.cumsum([len(edges) for edges in of_pairs]))
+    return [
+        dataclasses.replace(pair, gain=pair.gain * supported(part))
+        for pair, part in zip(pairs, parts, strict=False)
+    ]
 
 
 def _planned(request: Request, pairs: list[Pair], seeds: list[int]) -> list[NDArray[np.int32]]:

@@ -1,12 +1,14 @@
-"""Inserted edges that look like ties: an attacker that removes what looks inserted finds little.
+"""Inserted edges that look like ties, in a release that closes as many triangles as the truth.
 
-Ties close triangles, edges joined at random close few. Two inserted edges between the same two
-classes may exchange ends: every vertex keeps its neighbours of each class, so rows, cohorts
-and cost stay as they are.
+Ties close triangles, edges joined at random close few: whoever removes what looks inserted would
+find the ties, and whoever counts triangles would find too few. Two inserted edges between the same
+two classes may exchange ends: every vertex keeps its neighbours of each class, so rows, cohorts and
+cost stay as they are.
 
     repeat:
-        estimate how likely an edge with so many common neighbours is a tie
-        in each part: exchange ends of some inserted edges if that makes them likelier
+        estimate how likely an edge whose ends are so close is a tie, which closeness the edges of
+            the release lack beside the true ties, and how they mix degrees
+        in each part: exchange ends of some inserted edges if they are worth more then
 
 A part is a number of pairs of classes. It sees what other parts exchanged one round later.
 """
@@ -15,13 +17,14 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import Executor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.edges import edge_keys
 from ktsafe.exact import _rewiring_core as core
+from ktsafe.exact.closeness import BINS, closeness
 from ktsafe.options import Effort
 from ktsafe.strategies import Request
 
@@ -40,7 +43,14 @@ people again (decision 78)."""
 ROUNDS_MIN = 4
 """In the first quarter of the rounds edges only gain common neighbours, whatever ties have."""
 
-BINS = 100
+TARGET = 2.0
+"""What it is worth to bring the closeness of the release's edges nearer to that of the true ties,
+beside what each edge looks like. With 1 it comes a little less near, with 5 degrees mix less well,
+and with 20 all edges move at once, back and forth (decision 82)."""
+
+PULL, PULL_MAX = 0.1, 0.5
+"""How fast exchanges are drawn to the degree assortativity of the ties, and how far at most: beyond
+that edges would no longer look like ties."""
 
 SAMPLE = 20_000
 """Edges of either kind from which it is estimated how likely one is a tie."""
@@ -57,6 +67,8 @@ class Round(NamedTuple):
     first: NDArray[np.int64]
     near: NDArray[np.int32]
     worth: NDArray[np.float64]
+    level: NDArray[np.float64]
+    pull: NDArray[np.float64]
 
     def rewiring_state(self, ends: NDArray[np.int32]) -> core.RewiringState:
         """Return the release as a part may change it, given its inserted edges."""
@@ -70,6 +82,8 @@ class Round(NamedTuple):
             own_first=own_first,
             own=own,
             worth=self.worth,
+            level=self.level,
+            pull=self.pull,
             mark=np.zeros(n + 1, dtype=np.int64),
         )
 
@@ -92,6 +106,7 @@ def rewired(request: Request, edges: NDArray[np.int32]) -> NDArray[np.int32]:
         request.graph.qi_classes,
         shown,
         inserted,
+        truth=request.graph.edges,
         rng=request.rng,
         effort=request.options.effort,
         executor=request.executor,
@@ -105,6 +120,7 @@ def exchanged(
     inserted: NDArray[np.int32],
     staying: NDArray[np.int32] | None = None,
     *,
+    truth: NDArray[np.int32],
     rng: np.random.Generator,
     effort: Effort = "balanced",
     executor: Executor | None = None,
@@ -119,6 +135,8 @@ def exchanged(
         int32, shape (x, 2): the released true ties, and the inserted edges that may exchange ends.
     staying:
         Likewise: inserted edges that may not.
+    truth:
+        Likewise: all true ties, shown and hidden. What the release should be like.
     rng:
         The only randomness.
     effort:
@@ -144,12 +162,20 @@ def exchanged(
     rounds = max(ROUNDS_MIN, int(trials / (AT_ONCE * (len(inserted) + len(others)))))
     tried = [trials * len(part) // (len(inserted) * rounds) for part in parts]
     share = np.arange(BINS + 1) / BINS
+    degree = np.diff(first)
+    # By logarithms the few of very many ties do not decide alone which exchanges are made.
+    level = _standard(np.log1p(degree), np.ones_like(degree))
+    now = Round(classes, first, near, np.log(0.02 + share), level, np.zeros(1))
+    wanted = np.bincount(closeness(len(classes), truth, _sample(truth)), minlength=BINS + 1) + 0.5
+    mixing = _Mixing(degree, truth, np.concatenate((shown, others)))
     run = map if executor is None else executor.map
     for i in range(rounds):
-        now = Round(classes, first, near, np.log(0.02 + share))
+        pull = now.pull + PULL * mixing.lacks(ends)
+        now = now._replace(pull=np.clip(pull, -PULL_MAX, PULL_MAX))
         if i >= rounds // 4:
-            likelihood = _likelihood(now, shown, np.concatenate((others, ends)))
-            now = now._replace(worth=likelihood + 0.01 * share)
+            true, fake = (_counted(now, edges) for edges in (shown, np.concatenate((others, ends))))
+            worth = np.log(true / fake) + TARGET * _lacking(true + fake, wanted)
+            now = now._replace(worth=worth + 0.01 * share)
         seeds = rng.integers(2**63, size=len(parts)).tolist()
         own = [ends[part] for part in parts]
         # Nothing is written before the last part is done.
@@ -198,17 +224,59 @@ def exchanged_part(
     return rewiring_state.ends, rewiring_state.near[slots]
 
 
-def _likelihood(
-    now: Round, shown: NDArray[np.int32], inserted: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    """Return the log of shown ties over inserted edges in each bin of common neighbours."""
-    counts = []
-    rewiring_state = now.rewiring_state(inserted[:0])
-    for edges in (shown, inserted):
-        # As it would lie without a sample: kernels are compiled for each way in which arrays lie.
-        sample = np.ascontiguousarray(edges[:: max(1, len(edges) // SAMPLE)])
-        bins = np.bincount(core.bins_of(rewiring_state, sample), minlength=BINS + 1)
-        counts.append((bins + 0.5) * max(len(edges), 1) / max(len(sample), 1))
-    true, fake = counts
-    likelihood: NDArray[np.float64] = np.log(true / fake)
-    return likelihood
+def _lacking(there: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much nearer an edge in each bin brings the release to the wanted distribution.
+
+    The distance is the sum of the squares by which the shares of edges up to each bin differ, and
+    this is its slope: an edge that moves up past bins gains what is too many below each of them.
+    Shares bin by bin would not do: where ties are close or not at all, edges would have to pass
+    bins that no tie is in, and cliques would come out with fewer triangles than before.
+    """
+    too_many_below = np.cumsum(there / there.sum() - wanted / wanted.sum())
+    lacking: NDArray[np.float64] = np.append(0.0, np.cumsum(too_many_below)[:-1])
+    return lacking
+
+
+def _counted(now: Round, edges: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return how many edges are in each bin of closeness in the release, by a sample."""
+    sample = _sample(edges)
+    mark = np.zeros(len(now.classes) + 1, dtype=np.int64)
+    bins = np.bincount(core.bins_of(now.first, now.near, sample, BINS, mark), minlength=BINS + 1)
+    counted: NDArray[np.float64] = (bins + 0.5) * max(len(edges), 1) / max(len(sample), 1)
+    return counted
+
+
+def _sample(edges: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return some edges, evenly over their list."""
+    # As it would lie without a sample: kernels are compiled for each way in which arrays lie.
+    return np.ascontiguousarray(edges[:: max(1, len(edges) // SAMPLE)])
+
+
+def _standard(values: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return values less their mean, in standard deviations; zeros where all are equal."""
+    around = values - np.average(values, weights=weights)
+    standard: NDArray[np.float64] = around / max(
+        np.average(around**2, weights=weights) ** 0.5, 1e-9
+    )
+    return standard
+
+
+class _Mixing:
+    """How far a release is from the degree assortativity of the truth.
+
+    That is the mean product of the degrees at both ends of an edge, standardized over ends.
+    """
+
+    def __init__(
+        self, degree: NDArray[np.int64], truth: NDArray[np.int32], fixed: NDArray[np.int32]
+    ) -> None:
+        true = np.bincount(truth.reshape(-1), minlength=len(degree))
+        self._wanted = _standard(true, true)[truth].prod(axis=1).mean() if len(truth) else 0.0
+        self._level = _standard(degree, degree)  # No exchange changes degrees.
+        self._fixed = self._level[fixed].prod(axis=1).sum()
+        self._n_fixed = len(fixed)
+
+    def lacks(self, ends: NDArray[np.int32]) -> float:
+        """Return by how much it falls short with these edges beside those that stay."""
+        mixed = self._fixed + self._level[ends].prod(axis=1).sum()
+        return float(self._wanted - mixed / (self._n_fixed + len(ends)))

@@ -61,7 +61,7 @@ def ending() -> None:
     edges = realize(pair, np.full(4, 2), np.full(4, 2), ties, rng=rng)
     assert edges is not None
     classes = np.repeat(np.arange(2, dtype=np.int32), 20)
-    exchanged(classes, edges[:2], edges[2:], rng=rng)
+    exchanged(classes, edges[:2], edges[2:], truth=ties, rng=rng)
 
 
 def judges() -> None:

@@ -25,6 +25,11 @@ LEAST = 12
 """The least age that is aimed at unless `max_age` is less: where more changes, too much would be
 dark."""
 
+UNKNOWN = 0.0018
+"""Share of ties that is taken to change with a release before anybody knows. It makes the age that
+is aimed at 28, between `LEAST` and the greatest by default. As much is dark in a first release as
+then, and what is planned next can make up for it, whichever the age comes to."""
+
 KEPT = 7 / 8
 """What the change of former releases counts with each further one."""
 
@@ -88,12 +93,12 @@ class Turns:
 
     @property
     def changed(self) -> float:
-        """Share of the ties that changes with a release; none of them, before anybody knows.
+        """Share of the ties that changes with a release; `UNKNOWN` before anybody knows.
 
-        What is dark is made up for by what the others show. Where that were more at first than
-        later, pairs would show too little for a whole turn.
+        What is dark is made up for by what the others show. Where that were much more or less at
+        first than later, the second release would have too few edges or too many.
         """
-        return self._changed / self._weight if self._weight else 0.0
+        return self._changed / self._weight if self._weight else UNKNOWN
 
     def note_changed(self, n_changed: int, n_ties: int) -> None:
         """Note how many of so many ties begin or end with this release."""

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ktsafe.edges import edge_keys
 from ktsafe.exact.aims import Cells, Market, Rest, cells_of, priced
+from ktsafe.exact.closeness import supported
 from ktsafe.exact.pair_program import Edges, Pair, solve
 from ktsafe.exact.realization import realize
-from ktsafe.sequence.memory.column_table import among
-from ktsafe.sequence.memory.sequence_tables import Tie
+from ktsafe.sequence.memory.column_table import NOBODY, among
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import TURN
 from ktsafe.sequence.people.step_context import StepContext
@@ -41,35 +42,49 @@ LEAST, MOST = 0.1, 2.0
 most, to make up for what others show."""
 
 
-def gains(pair: PairOfClasses) -> NDArray[np.float64]:
-    """Return what each of the pair's ties gains if it is shown: float64, shape (ties,).
+def true_ties(state: State) -> Edges:
+    """Return all true ties between places, those of departed people as if these were there."""
+    edges, cleared = state.edges, state.cleared_edges
+    rows = edges.used()
+    shown = edges.ends(rows[np.isin(edges.is_true[rows], (TRUE, RESIDUAL))])
+    hidden = state.people.place[state.hidden_ties.pairs(state.hidden_ties.used())]
+    rows = cleared.used()
+    dark = cleared.ends(rows[cleared.was_true[rows] == 1])
+    left = dark[(state.places.kind[dark] == COUNTERFEIT).any(axis=1)]
+    hidden = hidden[(hidden != NOBODY).all(axis=1)].astype(np.int32)
+    return np.concatenate((shown, hidden, left))
 
-    Cohorts were formed by the ties of their time, so younger ties fit worse and would seldom
-    be shown. They gain more, the fewer they are; where half of the ties are young, or more, age
-    tells nothing apart.
+
+def gains(pair: PairOfClasses, close: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what each of the pair's candidates gains if it is shown: float64, shape (x,).
+
+    All gain more, the closer their ends are: int64, shape (x,), see `ktsafe.exact.closeness`. Ties
+    of departed people gain as much as those of present people: if they did not return, departures
+    would show in the share of neighbours that a place lost. Cohorts were formed by the ties of
+    their time, so younger ties fit worse and would seldom be shown. They gain more, the fewer they
+    are; where half of the ties are young, or more, age tells nothing apart.
     """
+    gain: NDArray[np.float64] = GAIN * (pair.candidates[1] + supported(close) - 1)
     share = pair.is_young.mean() if pair.n_ties else 0.0
-    gain: NDArray[np.float64] = np.full(pair.n_ties, GAIN)
-    return gain + YOUNG * max(0.0, 1 - 2 * share) * pair.is_young
+    gain[: pair.n_ties] += YOUNG * max(0.0, 1 - 2 * share) * pair.is_young
+    return gain
 
 
-def program(pair: PairOfClasses, seed: int) -> Pair:
+def program(pair: PairOfClasses, close: NDArray[np.int64], seed: int) -> Pair:
     """Return the program of what a pair can show next; true ties come first.
 
     A pair that shows edges can show hidden ties beside them. Else it is planned afresh: edges that
     were shown last are shown again where they fit, true or inserted, and others come and go without
-    a cause. Ties of departed people gain as much as those of present people: if they did not
-    return, departures would show in the share of neighbours that a place lost.
+    a cause.
     """
+    (edges, _), gain = pair.candidates, gains(pair, close)
     if len(pair.shown):
-        return pair.program(pair.hidden, gains(pair)[pair.n_ties - len(pair.hidden) :], 1.0)
+        n_shown = pair.n_ties - len(pair.hidden)
+        return pair.program(edges[n_shown:], gain[n_shown:], 1.0)
     rng = np.random.default_rng(seed)
-    ties, last = pair.ties, pair.cleared_edges
-    is_other = ~among(edge_keys(last), edge_keys(ties))
-    gain = np.append(gains(pair), GAIN * pair.is_left[is_other])
-    if len(last):
+    if len(pair.cleared_edges):
         gain = np.maximum(gain + CHANCE * (rng.random(len(gain)) - 0.5), GAIN_MIN)
-    return pair.program(np.concatenate((ties, last[is_other])), gain, 1.0)
+    return pair.program(edges, gain, 1.0)
 
 
 def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[Pair]) -> list[Pair]:

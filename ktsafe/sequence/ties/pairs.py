@@ -125,6 +125,17 @@ class PairOfClasses:
         return np.concatenate((self.shown[self.is_true], self.hidden))
 
     @property
+    def candidates(self) -> tuple[Edges, NDArray[np.bool_]]:
+        """What it can show next: its ties, then what else it showed last, if it is dark.
+
+        And whether each counts as a tie: bool, shape (x,). Those of departed people do.
+        """
+        ties, last = self.ties, self.cleared_edges
+        is_other = ~among(edge_keys(last), edge_keys(ties))
+        is_tie = np.append(np.ones(len(ties), dtype=np.bool_), self.is_left[is_other])
+        return np.concatenate((ties, last[is_other])), is_tie
+
+    @property
     def n_ties(self) -> int:
         """How many there are."""
         return int(self.is_true.sum()) + len(self.hidden)

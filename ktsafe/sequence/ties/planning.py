@@ -15,16 +15,17 @@ least true are cleared.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.edges import edge_keys
+from ktsafe.exact.closeness import closeness
 from ktsafe.exact.pair_program import Edges
 from ktsafe.exact.rewiring import exchanged
-from ktsafe.options import Effort
 from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties.next_edges import at_prices, planned, program
+from ktsafe.sequence.ties.next_edges import at_prices, planned, program, true_ties
 from ktsafe.sequence.ties.pairs import PairOfClasses, hide, show, show_exactly
 from ktsafe.sequence.ties.renewal import to_renew
 
@@ -42,11 +43,14 @@ def plan_ties(context: StepContext) -> None:
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
     turns = sorted((due | state.current.opened).difference(renewed))
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
-    _plan(context, pairs)
+    truth = true_ties(state)
+    _plan(context, pairs, truth)
     _clear_least_true(state)
     del pairs  # Those of a first release hold all ties.
-    effort = context.spec.options.effort if state.current.number == 0 else "fast"
-    rewire_new_edges(context, effort)
+    rewire_new_edges(context, truth)
+    if state.current.number == 0:
+        # As much is dark as in any other release, or the next one would have fewer edges.
+        clear(state, to_renew(state))
     _note_plans(state, before)
 
 
@@ -56,14 +60,26 @@ def clear(state: State, pairs: list[Tie]) -> None:
         _let_show(state, pair, pair.shown[:0])
 
 
-def _plan(context: StepContext, pairs: list[PairOfClasses]) -> None:
-    """Choose what each of some pairs shows."""
+def _plan(context: StepContext, pairs: list[PairOfClasses], truth: Edges) -> None:
+    """Choose what each of some pairs shows; `truth` is all true ties between places."""
     seeds = context.seeds(len(pairs))
+    close = _closeness(context, pairs, truth)
     # A pair is a part: at its price, what it shows changes nothing that another one looks at.
-    programs = at_prices(context, pairs, list(context.run(program, pairs, seeds)))
+    programs = at_prices(context, pairs, list(context.run(program, pairs, close, seeds)))
     plans = list(context.run(planned, pairs, programs, seeds))
     for pair, edges in zip(pairs, plans, strict=True):
         _let_show(context.state, pair, edges)
+
+
+def _closeness(
+    context: StepContext, pairs: list[PairOfClasses], truth: Edges
+) -> list[NDArray[np.int64]]:
+    """Return how close the ends of the candidates of each pair are; 0 where the aim is another."""
+    asked = [pair.places[pair.candidates[0]].astype(np.int32) for pair in pairs]
+    if context.spec.options.aim != "balanced":
+        return [np.zeros(len(edges), dtype=np.int64) for edges in asked]
+    close = closeness(context.state.places.n, truth, np.concatenate((truth[:0], *asked)))
+    return np.split(close, np.cumsum([len(edges) for edges in asked]))[: len(pairs)]
 
 
 def _clear_least_true(state: State) -> None:
@@ -107,12 +123,13 @@ def _shown(state: State) -> set[Tie]:
     return set(state.edges.between)
 
 
-def rewire_new_edges(context: StepContext, effort: Effort) -> None:
+def rewire_new_edges(context: StepContext, truth: Edges) -> None:
     """Let the inserted edges that are new in this release exchange ends until they look like ties.
 
     They do within their pair of classes, before anybody sees them: rows stay as planned, and whole
     cohorts change alike. Edges that were shown before stay, also those that return after their pair
-    was cleared: otherwise true ties would return, and inserted edges would not.
+    was cleared: otherwise true ties would return, and inserted edges would not. The effort is that
+    of the first release: with less, clustering would fall over the year, whatever the network's is.
     """
     state, rng, executor = context.state, context.rng, context.executor
     edges, current = state.edges, state.current
@@ -129,7 +146,10 @@ def rewire_new_edges(context: StepContext, effort: Effort) -> None:
         edges.ends(rows) for rows in (new, used[is_true], used[~is_true & ~is_new[used]])
     )
     classes = state.places.cls.astype(np.int32)
-    after = exchanged(classes, shown, before, others, rng=rng, effort=effort, executor=executor)
+    effort = context.spec.options.effort
+    after = exchanged(
+        classes, shown, before, others, truth=truth, rng=rng, effort=effort, executor=executor
+    )
     moved = (after != before).any(axis=1)
     hide(state, new[moved])
     show(state, after[moved].astype(np.int64))

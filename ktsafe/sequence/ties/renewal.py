@@ -24,7 +24,9 @@ def to_renew(state: State) -> list[Tie]:
     """Return the pairs of classes that go dark in this release because of their age."""
     shown = list(state.edges.between)
     turns = state.current.turns
-    age = {classes: state.current.number - state.current.planned[classes] for classes in shown}
+    # What a first release shows is as if it were one release old: a share of it goes dark, too.
+    number, planned = state.current.number, state.current.planned
+    age = {classes: number - planned.get(classes, number - 1) for classes in shown}
     n_edges = {c: len(state.edges.between[c]) for c in shown}
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
     # What is dark now is shown again in the next release.

@@ -58,6 +58,54 @@ def test_inserted_edges_gain_common_neighbours():
     assert common(after) > 2 * common(edges)
 
 
+def test_a_release_closes_triangles_like_its_truth():
+    """Cliques and strangers: closeness and degree assortativity come near to those of the truth."""
+    n, rng = 240, np.random.default_rng(1)
+    ties = {(u, v) for u in range(n) for v in range(u + 1, n) if u // 12 == v // 12}
+    while len(ties) < 1800:
+        u, v = sorted(rng.integers(0, n, 2).tolist())
+        if u != v:
+            ties.add((u, v))
+    graph = graph_of([0] * n, [False] * n, sorted(ties))
+    shown = [e for e in sorted(ties) if rng.random() < 0.6]
+    inserted = set()
+    while len(inserted) < len(ties) - len(shown):
+        u, v = sorted(rng.integers(0, n, 2).tolist())
+        if u != v and (u, v) not in ties:
+            inserted.add((u, v))
+    edges = np.array(shown + sorted(inserted), dtype=np.int32)
+
+    def off(released):
+        """By how much transitivity and assortativity differ from the truth."""
+        true, made = nx.Graph(sorted(ties)), nx.Graph(released.tolist())
+        return (
+            abs(nx.transitivity(made) - nx.transitivity(true)),
+            abs(
+                nx.degree_assortativity_coefficient(made)
+                - nx.degree_assortativity_coefficient(true)
+            ),
+        )
+
+    after = rewired(Request(graph, PrivacyParams(), rng), edges)
+    assert off(after)[0] < off(edges)[0] / 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rewiring, "PULL", 0.0)
+        unmixed = rewired(Request(graph, PrivacyParams(), np.random.default_rng(1)), edges)
+    assert off(after)[1] < off(unmixed)[1]
+
+
+def test_mixing_is_degree_assortativity():
+    """What is lacking is the difference of the coefficients, as networkx counts them."""
+    rng = np.random.default_rng(0)
+    true, made = (nx.gnp_random_graph(60, 0.2, seed=seed) for seed in (1, 2))
+    truth, edges = (np.array(each.edges, dtype=np.int32) for each in (true, made))
+    fixed, ends = np.split(edges[rng.permutation(len(edges))], [100])
+    degree = np.bincount(edges.reshape(-1), minlength=60)
+    lacks = rewiring._Mixing(degree, truth, fixed).lacks(ends)
+    expected = [nx.degree_assortativity_coefficient(each) for each in (true, made)]
+    assert lacks == pytest.approx(expected[0] - expected[1])
+
+
 @given(graphs(), st.integers(1, 30))
 def test_no_pair_of_classes_is_in_two_parts(graph, part_min):
     """Edges of the same two classes are in one part, and parts are numbered from 0."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.datasets import social_feed
+from ktsafe.exact.closeness import SUPPORT, closeness
 from ktsafe.options import Aim
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
 from ktsafe.sequence.memory.state import Current, State
-from ktsafe.sequence.memory.turns import Turns
+from ktsafe.sequence.memory.turns import TURN, Turns
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import next_edges
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
 from ktsafe.sequence.ties.planning import clear, plan_ties
 from tests.feeds import slots_of
+from tests.ktsafe.exact.graphs import as_set
 from tests.ktsafe.sequence.world import PARAMS, World
 
 NEVER = 10**9
@@ -216,6 +218,55 @@ def test_only_pairs_that_changed_are_planned_again(share: float) -> None:
     assert (sequence.figures().moves != before) == (share > 0)
 
 
+def test_ties_gain_more_the_closer_their_ends_are() -> None:
+    """As common neighbours and degrees tell that are counted one by one, in the mean `GAIN`."""
+    state = World(60, 300, 1).begin()._state
+    truth = next_edges.true_ties(state)
+    near = defaultdict(set)
+    for u, v in truth.tolist():
+        near[u].add(v)
+        near[v].add(u)
+    hidden = state.people.place[state.hidden_ties.pairs(state.hidden_ties.used())]
+    shown = state.edges.pairs(state.edges.used()[state.edges.is_true[state.edges.used()] == TRUE])
+    assert as_set(truth) == as_set(np.concatenate((hidden, shown)))
+    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+    pair = PairOfClasses.of(state, classes)
+    edges, is_tie = pair.candidates
+    assert is_tie.all()
+    ends = pair.places[edges].tolist()
+    share = [len(near[u] & near[v]) / math.sqrt(len(near[u]) * len(near[v])) for u, v in ends]
+    close = closeness(state.places.n, truth, pair.places[edges])
+    assert close.tolist() == [min(int(100 * each), 100) for each in share]
+    gain = next_edges.gains(dataclasses.replace(pair, young_shown=pair.young_shown & False), close)
+    assert (np.diff(gain[np.argsort(close, kind="stable")]) >= 0).all()
+    assert math.isclose(gain.mean(), next_edges.GAIN)
+    assert gain.max() <= next_edges.GAIN * (1 + SUPPORT / 2)
+
+
+def test_a_first_release_is_as_dark_as_it_makes_up_for() -> None:
+    """Some pairs show nothing yet, as many edges as the others have more; all of them come next."""
+    kinds = np.repeat([f"kind{i}" for i in range(8)], 20)
+    u, v = np.triu_indices(len(kinds), 1)
+    rng = np.random.default_rng(0)
+    ties = np.column_stack((u, v))[rng.random(len(u)) < 0.15]
+    schema = Schema(("kind",), "health", frozenset({"ill"})).expecting_nothing()
+    columns = {"kind": kinds.tolist(), "health": ["well"] * len(kinds)}
+    graph = AttributedGraph.from_columns(schema, columns, ties)
+    first = Changes.of_graph(graph, np.arange(len(kinds)))
+    sequence = SequenceEngine.begin(schema, PARAMS, SequenceOptions(effort="fast"), first, rng)
+    state = sequence._state
+    dark = {c for c, rows in state.cleared_edges.between.items() if len(rows)}
+    n_dark, n_shown = (
+        sum(map(len, table.between.values())) for table in (state.cleared_edges, state.edges)
+    )
+    share = state.current.turns.share(0) / TURN
+    assert 0.5 * share < n_dark / (n_dark + n_shown) <= share
+    assert not dark & state.edges.between.keys()
+    assert not dark & state.current.planned.keys()
+    sequence.advance(Changes(), rng)
+    assert dark <= sequence._state.edges.between.keys()
+
+
 def test_young_ties_gain_more_the_fewer_they_are() -> None:
     """`YOUNG` for a single one, nothing where half of the pair's ties are young."""
     state = World(60, 200, 1).begin()._state
@@ -228,7 +279,7 @@ def test_young_ties_gain_more_the_fewer_they_are() -> None:
         shown = np.zeros(len(pair.shown), dtype=np.bool_)
         shown[pair.is_true] = is_young[:n_shown]
         aged = dataclasses.replace(pair, young_shown=shown, young_hidden=is_young[n_shown:])
-        gain = next_edges.gains(aged)
+        gain = next_edges.gains(aged, np.zeros(pair.n_ties, dtype=np.int64))
         assert (gain[~is_young] == next_edges.GAIN).all()
         if 2 * n_young >= pair.n_ties:
             assert (gain == next_edges.GAIN).all()

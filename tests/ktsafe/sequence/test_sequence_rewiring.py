@@ -17,6 +17,7 @@ from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import NumberList, State
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import planning
+from ktsafe.sequence.ties.next_edges import true_ties
 from ktsafe.sequence.ties.planning import rewire_new_edges
 from tests.ktsafe.sequence.world import World
 
@@ -46,7 +47,7 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     keys = edge_keys(np.array(sorted(returned), dtype=np.int64).reshape(-1, 2))
     state.current.returned.add(keys)
     may_change = set(inserted) & set(gained) - returned
-    rewire_new_edges(StepContext(state, sequence._spec, rng), "fast")
+    rewire_new_edges(StepContext(state, sequence._spec, rng), true_ties(state))
     after = edges_of(state)
     assert len(after) == len(before)
     assert {tie: is_true for tie, is_true in before.items() if tie not in may_change}.items() <= (

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from ktsafe.sequence import Changes, SequenceEngine
 from ktsafe.sequence.memory import turns as module
 from ktsafe.sequence.memory.state import META
-from ktsafe.sequence.memory.turns import EARLY, KEPT, LEAST, PACE, TURN, Turns, share_of_turn
+from ktsafe.sequence.memory.turns import (
+    EARLY,
+    KEPT,
+    LEAST,
+    PACE,
+    TURN,
+    UNKNOWN,
+    Turns,
+    share_of_turn,
+)
 from tests.ktsafe.sequence.world import World, of_version
 
 
@@ -37,13 +46,16 @@ def test_a_turn_takes_what_changes_asks_for_within_its_bounds(changed: float, ma
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=12))
 def test_what_changed_lately_counts_most(counts: list[tuple[int, int]]) -> None:
-    """The mean of all shares, each former release at 7/8 of the next; releases without ties not."""
+    """The mean of all shares, each former release at 7/8 of the next; releases without ties not.
+
+    Before there are any it is `UNKNOWN`.
+    """
     turns = Turns()
     for n_changed, n_ties in counts:
         turns.note_changed(n_changed, n_ties)
     shares = [n_changed / n_ties for n_changed, n_ties in counts if n_ties]
     weights = [KEPT**i for i in range(len(shares))][::-1]
-    expected = np.average(shares, weights=weights) if shares else 0.0
+    expected = np.average(shares, weights=weights) if shares else UNKNOWN
     assert turns.changed == pytest.approx(float(expected))
     again = Turns.from_mapping(json.loads(json.dumps(turns.to_mapping())))
     assert again.to_mapping() == turns.to_mapping()
