@@ -46,7 +46,7 @@ ROUNDS_MIN = 4
 TARGET = 2.0
 """What it is worth to bring the closeness of the release's edges nearer to that of the true ties,
 beside what each edge looks like. With 1 it comes a little less near, with 5 degrees mix less well,
-and with 20 all edges move at once, back and forth (decision 82)."""
+and with 20 all edges move at once, back and forth (decision 85)."""
 
 PULL, PULL_MAX = 0.1, 0.5
 """How fast exchanges are drawn to the degree assortativity of the ties, and how far at most: beyond
