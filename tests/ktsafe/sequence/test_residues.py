@@ -31,6 +31,16 @@ def place_of(sequence: SequenceEngine) -> dict[int, int]:
 @given(seed=st.integers(0, 10_000))
 def test_residual_edges_and_their_ages(seed: int) -> None:
     """A true tie of somebody who left is residual from then on, until it is shown no longer."""
+    check_residues(seed)
+
+
+def test_worlds_have_residual_edges() -> None:
+    """Nearly every world of the property has some: in one of 40 all that leavers had was dark."""
+    assert sum(check_residues(seed) > 0 for seed in range(5)) >= 4
+
+
+def check_residues(seed: int) -> int:
+    """Compare a history's residual edges with a naive record; return the greatest age of one."""
     world = World(60, 120, seed)
     sequence = world.begin()
     rng = np.random.default_rng(seed)
@@ -53,4 +63,4 @@ def test_residual_edges_and_their_ages(seed: int) -> None:
         assert figures.residual_age_max == max(ages, default=0)
         assert figures.residual_age_median == (statistics.median_low(ages) if ages else 0)
         assert SequenceEngine.from_pages(dict(sequence.pages())).figures() == figures
-    assert oldest > 0
+    return oldest
