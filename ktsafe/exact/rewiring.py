@@ -224,7 +224,7 @@ def exchanged_part(
     return rewiring_state.ends, rewiring_state.near[slots]
 
 
-def _lacking(there: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+def _lacking(there: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.float64]:
     """Return how much nearer an edge in each bin brings the release to the wanted distribution.
 
     The distance is the sum of the squares by which the shares of edges up to each bin differ, and
