@@ -10,6 +10,7 @@ import pytest
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.attacks import Case, ids_removed, run
+from ktsafe.generalization.quick_release import membership
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.evaluation.attacks import NAMES
@@ -76,7 +77,9 @@ def test_a_release_is_attacked_as_the_library_does(tmp_path, capsys):
     assert report["sequences"] == []
     true = graphs(1)[0]
     case = Case(true, *ids_removed(true, np.random.default_rng(1)))
-    expected = run(case, PARAMS, np.random.default_rng(0))
+    # Whether people are in the network at all is asked of a release without some of them.
+    expected = [*run(case, PARAMS, np.random.default_rng(0)), *membership(true, PARAMS, seed=0)]
+    assert any(each.attack.startswith("membership_of_people") for each in expected)
     of_files = [result for result in release["results"] if result["attack"].startswith("bytes.")]
     assert of_files
     assert release["results"] == [*(result.to_mapping() for result in expected), *of_files]
