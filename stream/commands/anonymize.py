@@ -36,7 +36,7 @@ from ktsafe.stream.process.command_line import (
     VerticesIfAny,
     words_of,
 )
-from ktsafe.stream.report.writing import check_page, new_file
+from ktsafe.stream.report.writing import check_networkit, check_page, new_file
 from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def anonymize_files(
     check_folders(out, audit)
     if report is not None:
         check_page(report)
+        check_networkit()
     if generalize == "none" and (keep or hierarchies):
         raise InvalidParams("--keep and --hierarchies need --generalize auto.")
     places = Paths(

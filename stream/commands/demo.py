@@ -18,6 +18,7 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import JsonAtEnd
 from ktsafe.stream.process.private_folder import STORE
+from ktsafe.stream.report.writing import check_networkit
 
 if TYPE_CHECKING:
     from ktsafe.datasets import SocialNetwork
@@ -93,6 +94,7 @@ def demo(
     """
     import rocksdict  # noqa: F401 -- where it is missing that is said before anything is made
 
+    check_networkit()
     home = folder / "demo"
     home.mkdir(parents=True, exist_ok=True)
     path, feed = home / "ktsafe.toml", home / "feed.jsonl.gz"

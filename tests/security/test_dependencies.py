@@ -189,6 +189,17 @@ def test_figures_of_structure_name_their_extra(monkeypatch: pytest.MonkeyPatch) 
     assert 'pip install "ktsafe[assess]"' in str(told.value.hint)
 
 
+@pytest.mark.parametrize(
+    "line", ["demo", "anonymize --edges ktsafe.toml --out r --audit a --report page.html"]
+)
+def test_what_measures_worth_names_its_extra_first(tmp_path: Path, line: str) -> None:
+    """Where networkit is missing, commands say so before they make anything."""
+    done = run_without("networkit", tmp_path, *line.split())
+    assert done.returncode == 2
+    assert 'pip install "ktsafe[assess]"' in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"ktsafe.toml"}
+
+
 @pytest.mark.parametrize("line", ["run ktsafe.toml", "demo", "topics ktsafe.toml"])
 def test_the_service_names_its_extra(tmp_path: Path, line: str) -> None:
     """Where the library is alone, the service says what to install and begins nothing."""
