@@ -196,7 +196,7 @@ WORDS_MAX = 90
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if "adr" not in page.parts and page.name != "CHANGELOG.md"],
+    [page for page in PAGES if page.name != "CHANGELOG.md"],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_paragraphs_are_short(page):
@@ -205,6 +205,39 @@ def test_paragraphs_are_short(page):
     parts = [part for block in re.split(r"\n\s*\n", text) for part in _ITEMS.split(block)]
     long = [part[:60] for part in parts if len(part.split()) > WORDS_MAX and part[0] not in "|#"]
     assert long == []
+
+
+DECISIONS = sorted(ROOT.glob("ops/adr/0*.md"))
+DECISIONS_WORDS_MAX = 15_000
+"""Of all decisions together: a newcomer reads them in an hour."""
+_FINITE = re.compile(
+    r"\b(is|are|was|were|be|has|have|had|do|does|may|must|can|could|should|will|would|goes?|gets?"
+    r"|comes?|makes?|shows?|holds?|keeps?|begins?|waits?|tells?|told|stays?|follows?|finds?|what"
+    r"|who|whose|which)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence, which a title is not."""
+
+
+def test_decisions_are_few_words_under_noun_phrases():
+    """Each is named by what it decides on, and all of them can be read."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in DECISIONS}
+    titles = {name: text.splitlines()[0].partition(". ")[2] for name, text in texts.items()}
+    assert [name for name, title in titles.items() if not title or _FINITE.search(title)] == []
+    words = sum(len(text.split()) for text in texts.values())
+    assert 5_000 < words <= DECISIONS_WORDS_MAX
+
+
+def test_decisions_that_are_referred_to_exist():
+    """A decision that goes takes its number along: code says the reason itself."""
+    numbers = {int(path.name[:4]) for path in DECISIONS}
+    code = [path for name in OWN_FOLDERS if name != "docs" for path in ROOT.glob(f"{name}/**/*.py")]
+    gone = []
+    for path in (*PAGES, *code):
+        text = path.read_text(encoding="utf-8")
+        named = re.findall(r"\b(?:decision|ADR) (\d+)", text, re.IGNORECASE)
+        gone += [f"{path.relative_to(ROOT)}: {n}" for n in named if int(n) not in numbers]
+    assert gone == []
 
 
 OUR_WORDS_MAX = 20

@@ -14,7 +14,7 @@ ties in each cell: between the people of two values of an attribute.
 
 Nothing forces the single pair of classes while its cells are right: what a thin pair lacks is shown
 by another one. A price for each of them by its own number of ties loses several times as much F1
-(ADR 0038). Where balance costs more than showing nothing would, the aim is the greatest F1.
+(decision 38). Where balance costs more than showing nothing would, the aim is the greatest F1.
 """
 
 from __future__ import annotations

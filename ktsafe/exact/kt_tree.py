@@ -38,7 +38,7 @@ nearly twice the time, and bring cohorts a hundredth nearer to their pivots."""
 SIDE_BY_SIDE = 500
 """Cohorts, as they stand in the tree, that change members among each other. What swaps look at then
 stays in the processor's cache: of 6,000 cohorts they take less than half of the time, and come
-within a fiftieth of what swaps among all would come to (decision 78)."""
+within a fiftieth of what swaps among all would come to (decision 23)."""
 
 ROUNDS = 4
 """How often it is looked up during the search which they are."""
@@ -246,8 +246,8 @@ def _uneven(places: core.Places) -> NDArray[np.bool_]:
 def _near(pivots: NDArray[np.int32], is_sought: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Return the cohorts whose pivots are nearest to that of each, itself mostly among them.
 
-    At most twice as far away as the truly nearest (decision 29). A cohort that is not sought is
-    only near to itself.
+    At most twice as far away as the truly nearest: an exact search takes long in large classes. A
+    cohort that is not sought is only near to itself.
     """
     n_near = min(NEAR + 1, len(pivots))
     near = np.repeat(np.arange(len(pivots), dtype=np.int32)[:, None], n_near, axis=1)

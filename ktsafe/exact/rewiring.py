@@ -30,7 +30,7 @@ from ktsafe.strategies import Request
 
 TRIALS, TRIALS_FAST = 100, 10
 """Exchanges that are tried, for each inserted edge. With the few of the effort `fast` twice as many
-people are found once ties are guessed; more than 100 bring nothing (decision 78)."""
+people are found once ties are guessed; more than 100 bring nothing (decision 23)."""
 
 TRIALS_MAX = 3_000_000
 """Exchanges that are tried at most."""
@@ -38,7 +38,7 @@ TRIALS_MAX = 3_000_000
 AT_ONCE = 2.5
 """Exchanges that are tried in a round, for each inserted edge. Where they are many, each becomes
 what ties look like, and all of them together are something else: attackers found half as many
-people again (decision 78)."""
+people again (decision 23)."""
 
 ROUNDS_MIN = 4
 """In the first quarter of the rounds edges only gain common neighbours, whatever ties have."""

@@ -1,4 +1,4 @@
-"""How fresh a sequence can be under cover: the bounds of decision 66, beside what is measured.
+"""How fresh a sequence can be under cover: its bounds beside what is measured.
 
     python -m lab.benchmarks.bench_freshness_bound [--demo 2000] [--max-age 12] [--seeds 1]
     python -m lab.benchmarks.bench_freshness_bound --data FOLDER --churn cora [--releases 50]
@@ -36,7 +36,7 @@ from lab.benchmarks.sequences.growing_feeds import churned, demo_slots
 from lab.benchmarks.sequences.history import Slot, net_guess
 
 BAR = 0.17
-"""Net guess over all releases that was asked for (decision 66)."""
+"""Net guess over all releases that was asked for. Its price: `docs/how-a-sequence-works.md`."""
 SHARES = (0.0, 0.3, 0.6, 1.0)
 TURN = 0.8
 """Share of the greatest age in which all pairs are planned afresh (`memory.turns.EARLY`)."""

@@ -42,8 +42,9 @@ Time is core seconds of the release, kernels loaded, one run each on a busy mach
 too much. The paper's machine and language were others.
 
 `none`, `pruning`, `partition`, `partition+pruning` and `kl-graph` do what the texts say \
-([paper map](paper-map.md), [decision 11](../ops/adr/0011-the-paper-as-baseline.md)) and leave \
-people unsafe; `exact`, `tolerant` and, for n >= 2, `aligned` are this project's, and leave none. \
+([paper map](paper-map.md), \
+[decision 34](../ops/adr/0034-a-laboratory-beside-the-product.md)) and leave people unsafe; \
+`exact`, `tolerant` and, for n >= 2, `aligned` are this project's, and leave none. \
 Seed 0 throughout.
 
 A claim *agrees* if it holds on every graph measured, agrees *in part* if on some, and *disagrees* \

@@ -15,7 +15,7 @@ those of `lab.benchmarks.sequences.history`, and these:
   that of the ties; empty releases left out.
 - `named`: the share of people who left that is named, less that of a uniform guess.
 - `joint`: the net guess over all releases, and half of the age AUC: what one of them gains the
-  other loses (decision 66).
+  other loses (`docs/how-a-sequence-works.md`, *one budget*).
 - `core s`, `ratio`: core seconds of the mechanism for a further release of 100,000 people with
   300,000 ties, median, and over those of the first one.
 - `lines`, `files`: of `ktsafe/sequence`.

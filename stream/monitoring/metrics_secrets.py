@@ -2,7 +2,7 @@
 
 The number of inserted vertices and edges of a release is secret to its readers. These
 metrics are for a Prometheus and dashboards that only the operators of the true graph see; they
-exist only where `[metrics] figures` admits them (ADR 19).
+exist only where `[metrics] figures` admits them (decision 19).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
 Tuples of quasi-identifiers are many, values are few: counts by value are half as far from equal as
 counts by tuple. The edit distance of stars is twice the difference of their degrees, and the
 distance of attributes compares each by itself, so members of a cohort are in the protection
-sets of each other whatever t and epsilon are: the release is kt-safe by construction (ADR 0028).
+sets of each other whatever t and epsilon are: the release is kt-safe by construction.
 Attackers who count tuples tell them apart; strategy `exact` is for these.
 """
 

@@ -6,7 +6,7 @@
     what is still unequal is balanced, pair of classes by pair of classes
 
 Values are judged, since attackers see no more; classes are counted, since only a pair of classes
-can be balanced by itself (ADR 0028).
+can be balanced by itself.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     inserted edges exchange ends until they look like ties             (ktsafe.exact.rewiring)
 
 The definition asks for no more. Within the tolerance each person stays nearest to itself, though,
-which strategy `exact` avoids (ADR 0023).
+which strategy `exact` avoids (decision 23).
 """
 
 from __future__ import annotations
