@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -173,6 +174,29 @@ def test_nothing_forbidden_is_written_down(what: str) -> None:
             continue
         found += [f"{path.relative_to(ROOT)}: {m.group()}" for m in pattern.finditer(text)]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "passes"),
+    [
+        ("Keep the decisions that still decide", True),
+        ("Feed events to the judge", True),
+        ("fixup! whatever it was", True),
+        (f"Keep {'x' * 67}", True),
+        (f"Keep {'x' * 68}", False),
+        ("Keep the decisions.", False),
+        ("Kept the decisions", False),
+        ("Adds a decision", False),
+        ("Added a decision", False),
+        ("Adding a decision", False),
+        ("keep the decisions", False),
+    ],
+)
+def test_subjects_of_commits_are_judged(subject: str, passes: bool, tmp_path: Path) -> None:
+    """The hook, which `.ci/run` runs over all commits, refuses what is long or no imperative."""
+    (tmp_path / "message").write_text(f"# a comment of git\n{subject}\n\nA body.\n")
+    command = ["bash", str(ROOT / ".ci/subjects"), str(tmp_path / "message")]
+    assert (subprocess.run(command, check=False, capture_output=True).returncode == 0) == passes
 
 
 def test_every_dependency_is_pinned() -> None:

@@ -29,10 +29,10 @@ REMEDIES: Final = {
     "KtsafeReleaseWithheld": Remedy(
         "its label `reason`",
         "*absent*: nobody has what [attributes] names; correct it, or list it in `expect_absent`; "
-        "*written_otherwise*: a program spells values otherwise, see *Values that are written "
-        "otherwise*; *infeasible*: k or alpha ask for more than the network has; *attacked*: see "
-        "`KtsafeAttackAbovePromise`; *costs_more_than_nothing*, *below_min_f1*: see *Releases that "
-        "are below the minimum utility*; *unsafe*, *error*: keep log and audit folder, report",
+        "*written_otherwise*: see *Values that are written otherwise*; *infeasible*: k or alpha "
+        "ask for more than the network has; *attacked*: see `KtsafeAttackAbovePromise`; "
+        "*costs_more_than_nothing*, *below_min_f1*: see *Releases below the minimum utility*; "
+        "*unsafe*, *error*: keep log and audit folder, report",
     ),
     "KtsafeCandidatesBelowK": Remedy(
         "`ktsafe audit` on all releases of the sequence",
@@ -44,10 +44,8 @@ REMEDIES: Final = {
         "need a rebase (see *Begin a new sequence*); `[attack] hold` holds such releases back",
     ),
     "KtsafeMarginRunsOut": Remedy(
-        "`ktsafe status`: the date; the report: how many people have fewer than k candidates who "
-        "are people",
-        "begin a new sequence before (see *Begin a new sequence*), if need be with a greater "
-        "`[privacy] margin`",
+        "`ktsafe status`: the date; the report: people with fewer than k candidates who are people",
+        "see *Begin a new sequence*, before that date, perhaps with a greater `[privacy] margin`",
     ),
     "KtsafeReleasesGone": Remedy(
         "log `published releases are gone from the sink`: the first of them",
@@ -82,18 +80,17 @@ REMEDIES: Final = {
     ),
     "KtsafeStateUnwritable": Remedy(
         "space and rights of the state folder; `ktsafe_retries_total` by op",
-        "make room; releases (stage), erasures (erase) and the start of the service (state) are "
-        "tried again by themselves, and no event is lost",
+        "make room; what waits is tried again by itself, and no event is lost",
     ),
     "KtsafeErasureOverdue": Remedy(
         'duration of release phases, `ktsafe_retries_total{op="erase"}`',
-        "a release in the making holds erasure up until it is staged: less `effort`; where the "
-        "disk refuses, make room; it is tried again by itself",
+        "a release in the making holds erasure up until it is staged: less `effort`; a full disk: "
+        "make room",
     ),
     "KtsafeResidualLong": Remedy(
         "`ktsafe_sequence_residual_releases`; the audits say how many ties",
-        "ties of departed people go under cover of other changes, and few change: a rebase drops "
-        "them at once (see *Begin a new sequence*)",
+        "ties of departed people go as their pairs are planned again; a rebase drops them at once "
+        "(see *Begin a new sequence*)",
     ),
     "KtsafeStoreGrowing": Remedy(
         "`ktsafe_graph_elements`, space", "more space, or a look at what the feed sends"
@@ -114,8 +111,8 @@ REMEDIES: Final = {
     ),
     "KtsafeHeldBackLong": Remedy(
         "dashboard *privacy*: people held back, and for how long",
-        "nothing is wrong; coarser quasi-identifiers make fewer people rare, which needs a rebase "
-        "(see *Begin a new sequence*)",
+        "nothing is wrong; coarser quasi-identifiers make fewer people rare, by a rebase (see "
+        "*Begin a new sequence*)",
     ),
 }
 """By alert, in the runbook's order."""
