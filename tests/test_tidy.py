@@ -144,6 +144,30 @@ def test_public_modules_say_what_they_are() -> None:
     assert silent == []
 
 
+FIRST_WORDS_MAX = 12
+FIRST_LINES_LONG_MAX = 2067
+"""First lines of docstrings that have more words. May only fall."""
+FIRST_LINES_PRIVATE_MAX = 285
+"""First lines that speak of persons where they mean arrays. May only fall."""
+_PERSONS = re.compile(r"\b(who|whose|whom|whoever|nobody|somebody|what is)\b", re.IGNORECASE)
+
+
+def first_lines(source: str) -> list[str]:
+    """Return the first lines of the docstrings of a module, its classes and functions."""
+    of = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, of)]
+    texts = [ast.get_docstring(node) for node in nodes]
+    return [text.splitlines()[0] for text in texts if text]
+
+
+def test_first_lines_are_short_and_plain() -> None:
+    """A reader sees in a dozen words, a verb or a noun first, what a thing is or does."""
+    lines = [line for path in MODULES for line in first_lines(path.read_text(encoding="utf-8"))]
+    assert len(lines) > 2000
+    assert sum(len(line.split()) > FIRST_WORDS_MAX for line in lines) <= FIRST_LINES_LONG_MAX
+    assert sum(bool(_PERSONS.search(line)) for line in lines) <= FIRST_LINES_PRIVATE_MAX
+
+
 def test_tests_state_their_claim() -> None:
     """Every test has a docstring."""
     silent = [
