@@ -14,7 +14,7 @@ is kept as a file, and its name is printed.
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import re
 import subprocess
 import sys
@@ -65,7 +65,8 @@ def main() -> None:
     failed, revision = False, commit()
     for target in [given.target] if given.target else SHARES:
         share = 1.0 if given.target else SHARES[target]
-        done, told = run(target, round(given.inputs * share), given.seed, given.keep)
+        numbers = {target: round(given.inputs * share)}
+        done, told = run(numbers, given.seed, given.keep)[target]
         failed |= bool(told)
         print(f"{target}: {done:,} inputs, {told or 'nothing found'}", flush=True)
         rows[target] = (f"{done:,}", str(given.seed), f"`{revision}`", "nothing")
@@ -83,31 +84,40 @@ def rows_of(text: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(others) for name, *others in cells if name in SHARES}
 
 
-def run(target: str, inputs: int, seed: int, keep: Path) -> tuple[int, str]:
-    """Fuzz one target; return the number of inputs, and what was found."""
+def run(inputs: dict[str, int], seed: int, keep: Path) -> dict[str, tuple[int, str]]:
+    """Fuzz targets by their numbers of inputs; return how many each had, and what was found."""
     with tempfile.TemporaryDirectory(prefix="ktsafe-fuzz-", dir=memory_folder()) as temporary:
         # What a target leaves there goes with it; it never ends by itself.
-        corpus, files = Path(temporary) / "corpus", Path(temporary) / "files"
-        corpus.mkdir()
-        files.mkdir()
-        options = [
-            f"-runs={inputs}",
-            f"-seed={seed}",
-            f"-timeout={LIMITS_S.get(target, LIMIT_S)}",
-            f"-rss_limit_mb={MEMORY_MB}",
-            f"-artifact_prefix={keep}/{target}-",
-            "-max_len=8192",
-            "-print_final_stats=1",
-            str(corpus),
+        runs = [
+            (
+                target,
+                [
+                    f"-runs={number}",
+                    f"-seed={seed}",
+                    f"-timeout={LIMITS_S.get(target, LIMIT_S)}",
+                    f"-rss_limit_mb={MEMORY_MB}",
+                    f"-artifact_prefix={keep}/{target}-",
+                    "-max_len=8192",
+                    "-print_final_stats=1",
+                ],
+            )
+            for target, number in inputs.items()
         ]
-        command = [sys.executable, "-m", "tests.faults.fuzz_targets", target, *options]
-        environment = {**os.environ, "TMPDIR": str(files)}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    counted = re.search(r"number_of_executed_units: (\d+)", done.stderr)
+        command = [sys.executable, "-m", "tests.faults.fuzz_targets", "--each", temporary]
+        subprocess.run(command, input=json.dumps(runs), text=True, check=True)
+        return {
+            target: _outcome(Path(temporary) / target, number) for target, number in inputs.items()
+        }
+
+
+def _outcome(folder: Path, inputs: int) -> tuple[int, str]:
+    told = (folder / "told").read_text(encoding="utf-8", errors="replace")
+    status = int((folder / "status").read_text(encoding="ascii"))
+    counted = re.search(r"number_of_executed_units: (\d+)", told)
     executed = int(counted[1]) if counted else 0
-    if done.returncode == 0 and executed >= inputs:
+    if status == 0 and executed >= inputs:
         return executed, ""
-    return executed, f"exit {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
+    return executed, f"exit {status}\n{told[-4000:]}"
 
 
 def memory_folder() -> str | None:

@@ -1,6 +1,6 @@
 """What is fuzzed, with valid examples and mutations that keep their structure.
 
-Run by `tests.faults.fuzz`, as a process per target: libFuzzer ends the process it runs in.
+Run by `tests.faults.fuzz`, in a process per target: libFuzzer ends the process it runs in.
 """
 
 from __future__ import annotations
@@ -271,9 +271,36 @@ TARGETS: dict[str, Callable[[], Any]] = {
 
 
 def main() -> None:
-    """Fuzz the target that is named first, with libFuzzer's options behind it."""
-    target = TARGETS[sys.argv[1]]()
-    corpus = Path(sys.argv[-1])
+    """Fuzz the target that is named first, with libFuzzer's options behind it; or `--each`."""
+    if sys.argv[1] == "--each":
+        for target, options in json.load(sys.stdin):
+            fuzz_apart(target, options, Path(sys.argv[2]) / target)
+    else:
+        fuzz(*sys.argv[1:])
+
+
+def fuzz_apart(target: str, options: list[str], folder: Path) -> None:
+    """Fuzz in a copy of this process, since libFuzzer ends its own; to import takes seconds.
+
+    The folder keeps what it tells, its exit status, its inputs and its temporary files.
+    """
+    for name in ("corpus", "files"):
+        (folder / name).mkdir(parents=True)
+    if child := os.fork():
+        _, status = os.waitpid(child, 0)
+        (folder / "status").write_text(str(os.waitstatus_to_exitcode(status)), encoding="ascii")
+        return
+    told = os.open(folder / "told", os.O_CREAT | os.O_WRONLY)
+    os.dup2(told, 1)
+    os.dup2(told, 2)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder / "files")
+    fuzz(target, *options, str(folder / "corpus"))
+
+
+def fuzz(name: str, *options: str) -> None:
+    """Fuzz a target with libFuzzer; does not return."""
+    target = TARGETS[name]()
+    corpus = Path(options[-1])
     if corpus.is_dir():
         for number, example in enumerate(target.examples()):
             (corpus / f"example-{number:03d}").write_bytes(example)
@@ -284,7 +311,7 @@ def main() -> None:
             return atheris.Mutate(data, bytes_max)
         return target.mutated(data, dice)[:bytes_max]
 
-    atheris.Setup([sys.argv[0], *sys.argv[2:]], target, custom_mutator=mutate)
+    atheris.Setup([sys.argv[0], *options], target, custom_mutator=mutate)
     atheris.Fuzz()
 
 
