@@ -9,12 +9,12 @@ from typing import Any, get_args
 import numpy as np
 
 from ktsafe.anonymization import anonymize
+from ktsafe.assess.generalization.advice import Advice, advised
+from ktsafe.assess.generalization.lattice import Lattice
+from ktsafe.assess.generalization.levels import Declared
+from ktsafe.attributes.named_values import Named, named_values, people_of_values
 from ktsafe.buckets import Border
 from ktsafe.errors import BelowMinimumUtility, InvalidParams
-from ktsafe.generalization.advice import Advice, advised
-from ktsafe.generalization.lattice import Lattice
-from ktsafe.generalization.levels import Declared
-from ktsafe.generalization.named_values import Named, named_values, people_of_values
 from ktsafe.graph import NONE, AttributedGraph, Groups, Schema
 from ktsafe.inputs.memory.in_memory import given
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, Values
@@ -89,7 +89,7 @@ def protect(
         and never told as ranges.
     generalize:
         "auto": how coarsely each quasi-identifier is told is searched for, or that it is left out
-        (`ktsafe.generalization.advice`). `Protected.generalized` says what became of values.
+        (`ktsafe.assess.generalization.advice`). `Protected.generalized` says what became of values.
     keep:
         Quasi-identifiers that must be told, with two values at least.
     hierarchies:

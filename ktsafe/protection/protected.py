@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ktsafe.anonymization import Anonymized
+from ktsafe.assess.generalization.advice import Advice, advised
+from ktsafe.assess.generalization.lattice import Lattice
+from ktsafe.attributes.named_values import Named
 from ktsafe.audit import audit_release, trace, usefulness
 from ktsafe.audit.usefulness import Overlap, Usefulness
-from ktsafe.generalization.advice import Advice, advised
-from ktsafe.generalization.lattice import Lattice
-from ktsafe.generalization.named_values import Named
 from ktsafe.graph import AttributedGraph
 from ktsafe.notebook import html_table
 from ktsafe.params import PrivacyParams
@@ -156,15 +156,15 @@ class Protected:
         Parameters
         ----------
         attacks:
-            Names of `ktsafe.attacks.ATTACKS`; None: all.
+            Names of `ktsafe.assess.attacks.ATTACKS`; None: all.
         seed:
             The same seed gives the same figures.
 
         Returns
         -------
-        list of ktsafe.attacks.Result
+        list of ktsafe.assess.attacks.Result
         """
-        from ktsafe.attacks import ATTACKS, Case, run  # noqa: PLC0415 -- loads slowly
+        from ktsafe.assess.attacks import ATTACKS, Case, run  # noqa: PLC0415 -- loads slowly
 
         told, made = self.provenance.told, self.provenance.made
         case = Case(told, made.graph, made.origin.astype(np.int64))
@@ -235,9 +235,10 @@ class Protected:
 
     @cached_property
     def _page(self) -> str:
-        from ktsafe.stream.report.protected_page import page_of  # noqa: PLC0415 -- it lies above
+        from ktsafe.assess.report.protected_page import page_of  # noqa: PLC0415 -- it lies above
 
-        return page_of(self)
+        provenance = self.provenance
+        return page_of(provenance.told, provenance.made, self.params, self.audit())
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         params, utility = self.params, self.utility

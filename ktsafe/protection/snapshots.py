@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from ktsafe.assess.generalization.advice_in_words import schema_toml
 from ktsafe.buckets import Border
 from ktsafe.errors import raise_together
-from ktsafe.generalization.advice_in_words import schema_toml
 from ktsafe.graph import Groups, Schema
 from ktsafe.inputs.memory.in_memory import given
 from ktsafe.notebook import html_table

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from ktsafe.attacks import Case, Result, ids_removed
-from ktsafe.attacks.suite import Attack
+from ktsafe.assess.attacks import Case, Result, ids_removed
+from ktsafe.assess.attacks.suite import Attack
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams

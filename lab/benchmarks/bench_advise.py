@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.assess.generalization.advice import ReleaseSetting, Tried, advised, made
+from ktsafe.assess.generalization.lattice import Lattice
 from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.generalization.advice import ReleaseSetting, Tried, advised, made
-from ktsafe.generalization.lattice import Lattice
 from lab.benchmarks.bench_anonymize import from_folder
 
 K = 10

@@ -30,7 +30,7 @@ from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import Anonymized, anonymize_unverified
-from ktsafe.audit.conclusions import conclusions, summary
+from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.edges import edge_keys
 from ktsafe.exact.kt_tree import cohorts_of, neighbour_counts
@@ -148,7 +148,7 @@ def best_guesses(graph: AttributedGraph, outcome: Anonymized) -> tuple[float, fl
 
     Denoised: the attacker knows how likely an edge is true, given its common neighbours over the
     root of the degrees' product, in twenty bins; this favours the attacker. Surplus and missing
-    neighbours weigh alike. `ktsafe.attacks` tries more.
+    neighbours weigh alike. `ktsafe.assess.attacks` tries more.
     """
     released, origin = outcome.graph, outcome.origin
     n, classes = released.n_vertices, released.qi_classes

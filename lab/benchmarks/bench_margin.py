@@ -29,8 +29,8 @@ from statistics import mean
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.attacks.coming_and_going import departure
-from ktsafe.attacks.common.history import History as Attacked
+from ktsafe.assess.attacks.coming_and_going import departure
+from ktsafe.assess.attacks.common.history import History as Attacked
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence_audit import Promise, SequenceAuditor

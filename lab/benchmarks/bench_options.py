@@ -24,9 +24,9 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import anonymize_unverified
+from ktsafe.assess.utility import degree_emd
 from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.audit.privacy_figures import privacy_figures
-from ktsafe.audit.utility import degree_emd
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Effort
 from ktsafe.strategies import Request

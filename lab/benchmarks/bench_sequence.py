@@ -10,9 +10,9 @@ of any release. `age` is how well the ages of ties tell true from inserted ones 
 (area under the curve, 0.5 tells nothing). `cover` is the least number of members of a cohort that
 shared a visible change. Of the last release, `clustering` is the mean over all vertices of the
 share of pairs of neighbours that are tied, truly and as released, `denoised` the greatest of the
-shares of people that `ktsafe.attacks.denoised` finds. Times are core milliseconds of `advance`
-alone, which applies, plans and checks the certificate and the cover of what changed; a small
-sequence is made first, so none of them loads compiled code. The hash covers the released
+shares of people that `ktsafe.assess.attacks.denoised` finds. Times are core milliseconds of
+`advance` alone, which applies, plans and checks the certificate and the cover of what changed; a
+small sequence is made first, so none of them loads compiled code. The hash covers the released
 graphs.
 """
 
@@ -34,10 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.attacks.common.case import Case
-from ktsafe.attacks.denoised import denoised
+from ktsafe.assess.attacks.common.case import Case
+from ktsafe.assess.attacks.denoised import denoised
+from ktsafe.assess.utility import structure
 from ktsafe.audit import trace, usefulness
-from ktsafe.audit.utility import structure
 from ktsafe.edges import edge_keys
 from ktsafe.options import Effort
 from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions, Step

@@ -14,8 +14,8 @@ from scipy.sparse import csgraph
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import anonymize_everybody, anonymize_in_order
+from ktsafe.assess.utility import as_networkit, hops_between
 from ktsafe.audit import trace, usefulness
-from ktsafe.audit.utility import as_networkit, hops_between
 from ktsafe.datasets import uniform
 from ktsafe.strategies import Request, strategy_named
 from ktsafe.verify import verify_graph

@@ -14,7 +14,7 @@ import igraph
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.utility import adjusted_mutual_information
+from ktsafe.assess.utility import adjusted_mutual_information
 
 QUERIES = (
     "vertices",

@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.attacks import (
+from ktsafe.assess.attacks import (
     ATTACKS,
     Case,
     History,
@@ -36,11 +36,11 @@ from ktsafe.attacks import (
     run,
     run_sequence,
 )
-from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
-from ktsafe.generalization.quick_release import held_out, membership
-from ktsafe.stream.evaluation.attacks import history_of, judged
-from ktsafe.stream.evaluation.audits import Truth
+from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.generalization.quick_release import held_out, membership
+from ktsafe.assess.releases.attacks import history_of, judged
 from ktsafe.stream.files.releases_read import release_folders
+from ktsafe.stream.release.audits import Truth
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.trials import reaudit
 from tests import running

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.attacks import Case, History, Result
-from ktsafe.attacks.common.history import ABSENT
-from ktsafe.attacks.common.logistic import judged
-from ktsafe.attacks.common.nearest import SAME, standings
-from ktsafe.attacks.common.result import auc_result, standing_result
-from ktsafe.attacks.denoised import UNIT, weighted_guesses
-from ktsafe.attacks.known_changes import _true_changes, shown_changes
-from ktsafe.attacks.membership_of_ties import chances_of_truth
+from ktsafe.assess.attacks import Case, History, Result
+from ktsafe.assess.attacks.common.history import ABSENT
+from ktsafe.assess.attacks.common.logistic import judged
+from ktsafe.assess.attacks.common.nearest import SAME, standings
+from ktsafe.assess.attacks.common.result import auc_result, standing_result
+from ktsafe.assess.attacks.denoised import UNIT, weighted_guesses
+from ktsafe.assess.attacks.known_changes import _true_changes, shown_changes
+from ktsafe.assess.attacks.membership_of_ties import chances_of_truth
 from ktsafe.noisy_tables import MICRO, NoisyTable, SecretBytes, TrueChanges, noisy_tables
 from ktsafe.numbering import classes_of
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
@@ -193,7 +193,7 @@ def seen(history: History, i: int, weights: Floats) -> sparse.csr_matrix:
 
 
 def intersection(history: History, weights: Sequence[Floats]) -> Result:
-    """Find people by their true neighbours in all releases, see `ktsafe.attacks.intersection`."""
+    """Find people by their true neighbours in all releases, as `intersection` does."""
     releases = range(len(history.cases))
     classes = classes_of([history.tuples_of_ids(i) for i in releases])
     owners = history.owners(len(history.cases) - 1)
@@ -205,7 +205,7 @@ def intersection(history: History, weights: Sequence[Floats]) -> Result:
 
 
 def changes(history: History, told: Sequence[Tables] | None) -> Result:
-    """Find people by what they gained and lost, see `ktsafe.attacks.known_changes`."""
+    """Find people by what they gained and lost, see `ktsafe.assess.attacks.known_changes`."""
     parts = []
     for first, last in itertools.pairwise(range(len(history.cases))):
         before, after = history.tuples_of_ids(first), history.tuples_of_ids(last)

@@ -6,14 +6,13 @@
 FOLDER holds vertices.csv, edges.csv and schema.toml. Accounts are planted with the
 quasi-identifiers of a person drawn at random, a sensitive attribute that nobody else has, and ties
 to `FRIENDS` others, and the network is published once. Each account attacks by itself
-(`ktsafe.attacks.own_account`). With 0 accounts, people of the network are the attackers. A line for
-the release with values in place, one where the members of each cohort exchange values of the
-sensitive attribute at random, as by default, and one for each share of all edges that exchange ends
-within pairs of classes, which leaves every count of neighbours by class as it is. `one value` is
-the release with a single value in place of all that are not sensitive, and `values` the share of
-people who are
-shown with their own value; `cohort` the share of friends that is named by an attacker that knows
-the account's cohort, and nothing else of its vertex.
+(`ktsafe.assess.attacks.own_account`). With 0 accounts, people of the network are the attackers. A
+line for the release with values in place, one where the members of each cohort exchange values of
+the sensitive attribute at random, as by default, and one for each share of all edges that exchange
+ends within pairs of classes, which leaves every count of neighbours by class as it is. `one value`
+is the release with a single value in place of all that are not sensitive, and `values` the share of
+people who are shown with their own value; `cohort` the share of friends that is named by an
+attacker that knows the account's cohort, and nothing else of its vertex.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.attacks import Case
-from ktsafe.attacks.common.nearest import distinct_rows, neighbour_counts
-from ktsafe.attacks.own_account import FRIENDS, friends_named, own_account, published_friends
+from ktsafe.assess.attacks import Case
+from ktsafe.assess.attacks.common.nearest import distinct_rows, neighbour_counts
+from ktsafe.assess.attacks.own_account import FRIENDS, friends_named, own_account, published_friends
 from ktsafe.stream.files.graphs import read_graph, read_schema
 from lab.trials.robust import exchanged
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.attacks import Case, run
-from ktsafe.attacks.common.propagation import propagate
+from ktsafe.assess.attacks import Case, run
+from ktsafe.assess.attacks.common.propagation import propagate
 from ktsafe.stream.files.graphs import read_graph, read_schema
 
 BATCH = 0.04

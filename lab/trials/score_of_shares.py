@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AttributedGraph
+from ktsafe.assess.report.score import score
+from ktsafe.assess.utility import utility_figures
 from ktsafe.audit import trace, usefulness
-from ktsafe.audit.utility import utility_figures
-from ktsafe.stream.report.score import score
 from lab.benchmarks.bench_anonymize import from_folder
 
 NETWORKS = "cora,fb-reed98,ego-facebook,ciao,wiki-vote"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from ktsafe.generalization.quick_release import afresh
+from ktsafe.assess.generalization.quick_release import afresh
 from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at

@@ -14,6 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ktsafe.assess.report.writing import new_file
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.formatting import text_of
@@ -30,12 +31,11 @@ from ktsafe.stream.process.command_line import (
     numbers,
     words_of,
 )
-from ktsafe.stream.report.writing import new_file
 
 if TYPE_CHECKING:
     from ktsafe import AttributedGraph, PrivacyParams
-    from ktsafe.generalization.advice import Advice, Tried
-    from ktsafe.generalization.lattice import Lattice
+    from ktsafe.assess.generalization.advice import Advice, Tried
+    from ktsafe.assess.generalization.lattice import Lattice
 
 
 FOR_SETTINGS = 0.75
@@ -66,9 +66,9 @@ def advise(
     Nothing is published. What it prints, and the schema that it writes, are private.
     """
     ks = numbers(others, "--other-k") if others.strip() else []
-    from ktsafe.generalization.advice import advised
-    from ktsafe.generalization.advice_in_words import attributes_table, corrected, in_words
-    from ktsafe.generalization.lattice import Lattice
+    from ktsafe.assess.generalization.advice import advised
+    from ktsafe.assess.generalization.advice_in_words import attributes_table, corrected, in_words
+    from ktsafe.assess.generalization.lattice import Lattice
     from ktsafe.inputs.tables.names import chosen_columns
     from ktsafe.params import PrivacyParams
     from ktsafe.stream.files.composite_schema import declared_beside
@@ -119,9 +119,9 @@ def _strategies(
     graph: AttributedGraph, params: PrivacyParams, goes_on: Callable[[], bool], seed: int
 ) -> list[dict[str, Any]]:
     """Return what each strategy gives of the graph as is advised, those for which time was left."""
+    from ktsafe.assess.generalization.quick_release import quick_release
+    from ktsafe.assess.generalization.strategy_prices import STRATEGIES, strategy_price
     from ktsafe.errors import Infeasible, InvalidGraph, NotKTSafe
-    from ktsafe.generalization.quick_release import quick_release
-    from ktsafe.generalization.strategy_prices import STRATEGIES, strategy_price
 
     if goes_on():
         compile_first(*STRATEGIES)

@@ -17,6 +17,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ktsafe.assess.report.writing import check_networkit, check_page, new_file
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.inputs.tables.names import chosen_columns
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, RareQi, Values
@@ -36,7 +37,6 @@ from ktsafe.stream.process.command_line import (
     VerticesIfAny,
     words_of,
 )
-from ktsafe.stream.report.writing import check_networkit, check_page, new_file
 from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -192,8 +192,8 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
+    from ktsafe.attributes.named_values import named_values
     from ktsafe.audit import values_told
-    from ktsafe.generalization.named_values import named_values
     from ktsafe.stream.files.composite_schema import CompositeSchema
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
     from ktsafe.stream.files.releases_write import ReleaseHeader
@@ -270,10 +270,10 @@ def _generalized(
     source: GraphFile, places: Paths, params: PrivacyParams, keep: list[str]
 ) -> tuple[GraphFile, str]:
     """Return the graph told as is advised, and the advice in words."""
-    from ktsafe.generalization.advice import advised
-    from ktsafe.generalization.advice_in_words import in_words
-    from ktsafe.generalization.lattice import Lattice
-    from ktsafe.generalization.named_values import people_of_values
+    from ktsafe.assess.generalization.advice import advised
+    from ktsafe.assess.generalization.advice_in_words import in_words
+    from ktsafe.assess.generalization.lattice import Lattice
+    from ktsafe.attributes.named_values import people_of_values
     from ktsafe.stream.files.graphs import read_levels
 
     declared = places.hierarchies or places.schema
@@ -314,8 +314,8 @@ def _figures(
     is_reported: bool,
 ) -> dict[str, Any]:
     """Return the figures of the private audit, with those of a report if there is to be one."""
+    from ktsafe.assess.releases.measuring import measured
     from ktsafe.audit import audit_traced
-    from ktsafe.stream.evaluation.measuring import measured
 
     figures = audit_traced(traced, params, certificate=result.shift)
     figures["seconds"] = {"anonymize": round(seconds, 3)}
@@ -331,8 +331,8 @@ def _attacked_by_seeds(traced: Traced) -> list[dict[str, Any]]:
     """Return what an attacker finds who holds the whole true network and knows a few people."""
     import numpy as np
 
-    from ktsafe.attacks import Case
-    from ktsafe.attacks.seeds import seeds
+    from ktsafe.assess.attacks import Case
+    from ktsafe.assess.attacks.seeds import seeds
 
     case = Case(traced.original, traced.released, traced.behind)
     found = seeds(case, np.random.default_rng(0)) if len(case.places) else []
@@ -340,10 +340,10 @@ def _attacked_by_seeds(traced: Traced) -> list[dict[str, Any]]:
 
 
 def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:
+    from ktsafe.assess.report.content import ReleaseWithFigures, content
+    from ktsafe.assess.report.page import page
+    from ktsafe.assess.report.writing import now
     from ktsafe.stream.files.releases_read import manifest_sha256
-    from ktsafe.stream.report.content import ReleaseWithFigures, content
-    from ktsafe.stream.report.page import page
-    from ktsafe.stream.report.writing import now
 
     with new_file(path) as file:
         told = ReleaseWithFigures(release.manifest, figures, manifest_sha256(folder))

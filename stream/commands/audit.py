@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ktsafe.assess.report.writing import check_page, new_file, now
 from ktsafe.stream.commands.warm import compile_judges
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.monitoring.progress import phases
@@ -21,10 +22,9 @@ from ktsafe.stream.process.command_line import (
     TruthSchema,
     say,
 )
-from ktsafe.stream.report.writing import check_page, new_file, now
 
 if TYPE_CHECKING:
-    from ktsafe.stream.evaluation.sequence_report import Sources
+    from ktsafe.stream.release.sequence_report import Sources
 
 
 def audit(
@@ -83,7 +83,7 @@ def audit(
     --person answers a request for access: what was ever shown of one person, and among how many
     candidates.
     """
-    from ktsafe.stream.evaluation.sequence_report import Sources
+    from ktsafe.stream.release.sequence_report import Sources
 
     sources = Sources(tuple(folders), mapping, truth, schema)
     if page is None and (public or context is not None):
@@ -112,8 +112,8 @@ def judged_together(
 ) -> tuple[dict[str, Any], str]:
     """Return what the auditor says of releases together, JSON-ready and as text."""
     compile_judges()
-    from ktsafe.stream.evaluation.audit_text import report_lines
-    from ktsafe.stream.evaluation.sequence_report import audit_sequence
+    from ktsafe.assess.releases.audit_text import report_lines
+    from ktsafe.stream.release.sequence_report import audit_sequence
 
     with phases("auditing") as progress:
         report = audit_sequence(sources, window, cover, limit, progress)
@@ -122,7 +122,7 @@ def judged_together(
 
 def _attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
     """Return what attacks find, private; `attacks` are names, or all."""
-    from ktsafe.stream.evaluation.attacks import NAMES, attack_releases
+    from ktsafe.assess.releases.attacks import NAMES, attack_releases
 
     wanted = [name.strip() for name in attacks.split(",") if name.strip()]
     with phases("attacking") as progress:
@@ -133,7 +133,7 @@ def _attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
 
 def _say_attacks(found: Mapping[str, Any], *, as_json: bool) -> int:
     """Print what attacks found."""
-    from ktsafe.stream.evaluation.audit_text import attack_lines
+    from ktsafe.assess.releases.audit_text import attack_lines
 
     say(found, "\n".join(attack_lines(found)), as_json=as_json)
     return Exit.OK
@@ -150,12 +150,12 @@ def _write_page(
     as_json: bool,
 ) -> int:
     """Write the report on the last of some releases, beside all before it."""
-    from ktsafe.stream.report import public_page
-    from ktsafe.stream.report.content import content
-    from ktsafe.stream.report.context import read_context
-    from ktsafe.stream.report.dossier import dossier
-    from ktsafe.stream.report.page import page
-    from ktsafe.stream.report.sources import told_of
+    from ktsafe.assess.report import public_page
+    from ktsafe.assess.report.content import content
+    from ktsafe.assess.report.context import read_context
+    from ktsafe.assess.report.dossier import dossier
+    from ktsafe.assess.report.page import page
+    from ktsafe.assess.report.sources import told_of
 
     with phases("reporting") as progress:
         history = told_of(sources, attacks, seed=seed, progress=progress)
@@ -183,7 +183,7 @@ def _receipt(folders: list[Path], mapping: Path | None, person: str, *, as_json:
         hint = "Without the mapping no vertex can be assigned to a person."
         raise ConfigError("--person needs --map.", hint=hint)
     compile_judges()
-    from ktsafe.stream.evaluation.receipt import describe_receipt, receipt
+    from ktsafe.assess.releases.receipt import describe_receipt, receipt
 
     name = sys.stdin.readline().strip() if person == "-" else person
     found = receipt(folders, mapping, name)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from ktsafe.assess.report.writing import check_networkit
 from ktsafe.stream.commands import feed as feeds
 from ktsafe.stream.commands.warm import compiling_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import JsonAtEnd
 from ktsafe.stream.process.private_folder import STORE
-from ktsafe.stream.report.writing import check_networkit
 
 if TYPE_CHECKING:
     from ktsafe.datasets import SocialNetwork
@@ -115,8 +115,8 @@ def demo(
         # What releases are worth is told below, of all of them.
         text = describe(counts, places.by_name(settings), places.PROMISE, is_private=False)
         typer.echo(text, err=True)
-    from ktsafe.stream.evaluation.over_time import describe_life
-    from ktsafe.stream.evaluation.worth import describe_worth
+    from ktsafe.assess.releases.over_time import describe_life
+    from ktsafe.assess.releases.worth import describe_worth
 
     found = _worth(settings, seed)
     if as_json:
@@ -200,9 +200,9 @@ def _import(home: Path, settings: Settings) -> None:
 
 def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
     """Return what all releases and the last one are worth; None if nothing is published."""
+    from ktsafe.assess.releases.over_time import over_releases
+    from ktsafe.assess.releases.worth import worth
     from ktsafe.stream.config import places
-    from ktsafe.stream.evaluation.over_time import over_releases
-    from ktsafe.stream.evaluation.worth import worth
     from ktsafe.stream.files.private_audits import read_audit, read_owners
     from ktsafe.stream.files.releases_read import read_release, release_folders
     from ktsafe.stream.files.releases_write import AUDIT
@@ -230,12 +230,12 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
 
 def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     """Write the report of all releases, in place of an earlier one, and say where it is."""
+    from ktsafe.assess.report.content import content, describe_risk
+    from ktsafe.assess.report.page import page
+    from ktsafe.assess.report.sources import told_of
+    from ktsafe.assess.report.writing import new_file, now
     from ktsafe.stream.config import places
-    from ktsafe.stream.evaluation.sequence_report import Sources
-    from ktsafe.stream.report.content import content, describe_risk
-    from ktsafe.stream.report.page import page
-    from ktsafe.stream.report.sources import told_of
-    from ktsafe.stream.report.writing import new_file, now
+    from ktsafe.stream.release.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])
     history = told_of(Sources((releases,), places.audit_folder(settings)))

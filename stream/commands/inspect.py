@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from ktsafe.assess.report.writing import check_page, new_file
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Columns, Json
-from ktsafe.stream.report.writing import check_page, new_file
 
 
 def inspect_files(

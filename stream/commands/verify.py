@@ -93,7 +93,7 @@ def verify_folders(
             typer.echo(json.dumps(reports, indent=2))
         return Exit.OK if sound else Exit.UNSAFE
     from ktsafe.stream.commands.audit import judged_together
-    from ktsafe.stream.evaluation.sequence_report import Sources
+    from ktsafe.stream.release.sequence_report import Sources
 
     all_of_them, text = judged_together(Sources(tuple(folders)), None, None, limit)
     say({"releases": reports, "together": all_of_them}, text, as_json=as_json)

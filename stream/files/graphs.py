@@ -14,8 +14,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ktsafe import AttributedGraph, Schema
+from ktsafe.assess.generalization.levels import Declared
 from ktsafe.errors import BadLines, InvalidGraph, numbered, raise_together, told_lines
-from ktsafe.generalization.levels import Declared
 from ktsafe.graph import NONE
 from ktsafe.inputs import Network, read_network
 from ktsafe.inputs.spelling import code_text, value_text

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
-from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
+from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
@@ -81,7 +81,7 @@ ATTACKS_TOLD: Final = (
     "risk_curve",
     MEMBERSHIP,
 )
-"""The attacks that the service runs on each release, in this order; see `ktsafe.attacks`."""
+"""The attacks that the service runs on each release, in this order; see `ktsafe.assess.attacks`."""
 HISTORY_MAX: Final = 30
 """Releases remembered for trends."""
 
@@ -139,7 +139,7 @@ class Secrets(msgspec.Struct, frozen=True):
     wanting:
         What it was found wanting in, see `ktsafe.stream.files.verdict.Kind`.
     risk:
-        Points of the risk curve, by what the attacker knows: `ktsafe.attacks.risk_curve.said`.
+        Points of the risk curve, by what the attacker knows: `risk_curve.said`.
     margin_until:
         When the margin of a sequence's cohorts is expected to be used up, RFC 3339; None: not
         known.

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
+from ktsafe.assess.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.releases_write import AUDIT
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from ktsafe.attacks.risk_curve import SEEDS, TIES, said
+from ktsafe.assess.attacks.risk_curve import SEEDS, TIES, said
 from ktsafe.stream.files.freshness_figures import CHANGED, FRESHNESS, FRESHNESS_AGES
 from ktsafe.stream.files.release_figures import (
     ATTACKS_TOLD,

@@ -22,18 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
-from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
-from ktsafe.attacks.coming_and_going import departure
-from ktsafe.attacks.friends.friends_degrees import friends_degrees
-from ktsafe.attacks.friends.friends_values import friends_values
-from ktsafe.attacks.friends.sensitive_by_friends import sensitive_by_friends
-from ktsafe.attacks.known_changes import changes
-from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
-from ktsafe.attacks.net_changes import net_changes
-from ktsafe.attacks.suite import SequenceAttack, sampled
+from ktsafe.assess.attacks import ATTACKS, Case, History, Result, run_each
+from ktsafe.assess.attacks.coming_and_going import departure
+from ktsafe.assess.attacks.friends.friends_degrees import friends_degrees
+from ktsafe.assess.attacks.friends.friends_values import friends_values
+from ktsafe.assess.attacks.friends.sensitive_by_friends import sensitive_by_friends
+from ktsafe.assess.attacks.known_changes import changes
+from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.net_changes import net_changes
+from ktsafe.assess.attacks.suite import SequenceAttack, sampled
+from ktsafe.assess.generalization import quick_release
+from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.edges import edge_keys
-from ktsafe.generalization import quick_release
-from ktsafe.generalization.quick_release import afresh, membership
 from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import came_and_went, ranks
 from ktsafe.stream.errors import FoundByAttack
@@ -183,10 +183,10 @@ class Attacker:
         Returns
         -------
         dict
-            `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
-            that the budget left no time for, or that failed; `of`: the release that was attacked by
-            itself, if it is a former one. `afresh`, if there was time: what a rebase would bring,
-            see `ktsafe.stream.evaluation.worth.afresh`.
+            `attacks`: `results` as in `Result.to_mapping`, and `unfinished`:
+            attacks that the budget left no time for, or that failed; `of`: the release that was
+            attacked by itself, if it is a former one. `afresh`, if there was time: what a
+            rebase would bring, see `ktsafe.assess.releases.worth.afresh`.
 
         Raises
         ------

@@ -22,10 +22,10 @@ from typing import Any, Final
 import numpy as np
 
 from ktsafe import PrivacyParams
+from ktsafe.attributes.named_values import Named, named_values
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
-from ktsafe.generalization.named_values import Named, named_values
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.numbering import Ids
 from ktsafe.sequence import (
@@ -43,13 +43,13 @@ from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
-from ktsafe.stream.evaluation.audits import audited, true_graph
 from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.audits import audited, true_graph
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed

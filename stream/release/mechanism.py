@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
-from ktsafe.generalization.named_values import Named
+from ktsafe.attributes.named_values import Named
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.numbering import Ids
 from ktsafe.state.ledger import (

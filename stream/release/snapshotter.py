@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from ktsafe import PrivacyParams
-from ktsafe.attacks import Case
+from ktsafe.assess.attacks import Case
 from ktsafe.audit import Traced, Usefulness, audit_traced, trace, usefulness
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.signing import Signer

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from ktsafe.stream.report.charts import node
+from ktsafe.assess.report.charts import node
 
 WARM_UP = 0.25
 """Share of a run before its memory counts."""

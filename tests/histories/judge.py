@@ -12,8 +12,8 @@ import numpy as np
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.state.ledger import SequenceRecord, Status
-from ktsafe.stream.evaluation.audits import audited
 from ktsafe.stream.files.releases_read import read_release
+from ktsafe.stream.release.audits import audited
 from ktsafe.stream.release.encrypted_cut import decrypt_cut
 from ktsafe.stream.release.linked import LINKED
 from ktsafe.verify import verify

@@ -10,7 +10,7 @@ import math
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from ktsafe.stream.report.charts import node
+from ktsafe.assess.report.charts import node
 from tests.ops import dashboards
 from tests.ops.prometheus import Prometheus
 

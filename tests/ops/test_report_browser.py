@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ktsafe.stream.report.context import Context
-from ktsafe.stream.report.dossier import dossier
-from ktsafe.stream.report.page import page
-from ktsafe.stream.report.public_page import page as public_page
-from ktsafe.stream.report.public_page import public_content
+from ktsafe.assess.report.context import Context
+from ktsafe.assess.report.dossier import dossier
+from ktsafe.assess.report.page import page
+from ktsafe.assess.report.public_page import page as public_page
+from ktsafe.assess.report.public_page import public_content
+from tests.ktsafe.assess.report.examples import private, told
 from tests.ops.browser import CONTRAST, Browser, browser
-from tests.stream.report.examples import private, told
 
 LOOKS = {
     "desk": (1280, 800, "light", "screen"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ktsafe.audit.utility import as_networkit
+from ktsafe.assess.utility import as_networkit
 from ktsafe.errors import InvalidParams
 from ktsafe.stream.files.parquet import ParquetMissing, table_bytes
 from tests.graphs import attributed

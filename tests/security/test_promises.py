@@ -17,13 +17,13 @@ import pytest
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.anonymization import Anonymized
-from ktsafe.attacks import Case, ids_removed, run
-from ktsafe.attacks.seeds import seeds
+from ktsafe.assess.attacks import Case, ids_removed, run
+from ktsafe.assess.attacks.seeds import seeds
+from ktsafe.assess.releases.attacks import NAMES
+from ktsafe.assess.report.words import NOT_COVERED, parameters
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.graph import AttributedGraph
-from ktsafe.stream.evaluation.attacks import NAMES
 from ktsafe.stream.files.releases_write import ALONE, TOGETHER
-from ktsafe.stream.report.words import NOT_COVERED, parameters
 
 ROOT = Path(__file__).parents[2]
 LIST = (ROOT / "docs/tested.md").read_text(encoding="utf-8")

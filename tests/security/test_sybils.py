@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ktsafe.attacks import Result
-from ktsafe.attacks.sybils import sybils
-from ktsafe.stream.evaluation.audits import Truth, case_of
+from ktsafe.assess.attacks import Result
+from ktsafe.assess.attacks.sybils import sybils
 from ktsafe.stream.files.private_audits import read_declared, read_owners
 from ktsafe.stream.files.releases_read import read_release, release_folders
+from ktsafe.stream.release.audits import Truth, case_of
 from tests import feeds, running
 
 K, MARGIN = 4, 2

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.attacks.common.case import Case
-from ktsafe.attacks.denoised import denoised
-from ktsafe.attacks.net_changes import NetChange, guessed
-from ktsafe.audit.conclusions import conclusions, summary
+from ktsafe.assess.attacks.common.case import Case
+from ktsafe.assess.attacks.denoised import denoised
+from ktsafe.assess.attacks.net_changes import NetChange, guessed
+from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.edges import edge_keys
 from ktsafe.sequence import Released, SequenceEngine
 from ktsafe.sequence_audit.persistence import EdgeAges

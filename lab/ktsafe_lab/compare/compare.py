@@ -16,6 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ktsafe.assess.report.writing import check_page, new_file, now
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Effort, RareQi
 from ktsafe.params import Reading
@@ -33,7 +34,6 @@ from ktsafe.stream.process.command_line import (
     listed,
     numbers,
 )
-from ktsafe.stream.report.writing import check_page, new_file, now
 from ktsafe_lab.compare import comparison
 from ktsafe_lab.compare.comparison import Cell, Row, Task
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ktsafe.assess.report import charts
+from ktsafe.assess.report.page import PRIVATE
+from ktsafe.assess.report.rendering import environment
 from ktsafe.stream.formatting import number, percent
-from ktsafe.stream.report import charts
-from ktsafe.stream.report.page import PRIVATE
-from ktsafe.stream.report.rendering import environment
 
 Row = Mapping[str, Any]
 

@@ -13,9 +13,9 @@ import time
 
 import pytest
 
+from ktsafe.assess.releases.worth import without
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.evaluation.worth import without
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe_lab.compare import comparison
 from ktsafe_lab.compare.compare import _code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ktsafe_lab.compare.compared import comparison_page
-from tests.stream.report.test_pages import check_page
+from tests.ktsafe.assess.report.test_pages import check_page
 
 ROW = {
     "k": 5,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ktsafe import MISSING, InvalidGraph
-from ktsafe.audit.utility import as_networkit, communities, modularity, structure
+from ktsafe.assess.utility import as_networkit, communities, modularity, structure
 from ktsafe.datasets import (
     SOCIAL_FEED_SCHEMA,
     FeedRates,

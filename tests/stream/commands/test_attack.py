@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.attacks import Case, ids_removed, run
-from ktsafe.generalization.quick_release import membership
+from ktsafe.assess.attacks import Case, ids_removed, run
+from ktsafe.assess.generalization.quick_release import membership
+from ktsafe.assess.releases.attacks import NAMES
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.evaluation.attacks import NAMES
 from ktsafe.stream.files import releases_write
 
 SCHEMA = Schema(("group",), "health", frozenset({"yes"}))
@@ -68,7 +68,7 @@ def write(folder, count):
 
 
 def test_a_release_is_attacked_as_the_library_does(tmp_path, capsys):
-    """The figures are those of `ktsafe.attacks.run` on the same graphs."""
+    """The figures are those of `ktsafe.assess.attacks.run` on the same graphs."""
     command = [*write(tmp_path, 1), "--json"]
     assert run_command([*command, "--attacks=all"]) == Exit.OK
     report = json.loads(capsys.readouterr().out)

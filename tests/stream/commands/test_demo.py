@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from ktsafe.assess.releases.over_time import describe_life
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.evaluation.over_time import describe_life
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
-from tests.stream.evaluation.naive_receipt import counted, rows
-from tests.stream.report.examples import Page
+from tests.ktsafe.assess.releases.naive_receipt import counted, rows
+from tests.ktsafe.assess.report.examples import Page
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]
 

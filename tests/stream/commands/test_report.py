@@ -13,7 +13,7 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests.stream.report.examples import VALUES, Page, graph
+from tests.ktsafe.assess.report.examples import VALUES, Page, graph
 
 SCHEMA = """[attributes]
 quasi_identifiers = ["club", "town"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ktsafe.stream.evaluation.over_time import describe_life, over_releases
+from ktsafe.assess.releases.over_time import describe_life, over_releases
 from ktsafe.stream.files.freshness_figures import (
     FRESHNESS,
     FRESHNESS_AGES,

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.attacks import ATTACKS, Case, Result, ids_removed, run
-from ktsafe.attacks.membership_of_people import NAME as MEMBERSHIP
-from ktsafe.generalization.quick_release import afresh, membership
+from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run
+from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from ktsafe.stream.release import attacker
 from ktsafe.stream.release.attacker import Attacker, AttackSettings, AttackTarget
-from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
+from tests.ktsafe.assess.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
 
 ROOT = Path(__file__).parents[3]
@@ -324,7 +324,7 @@ import sys, threading
 import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.stream.release.attacker import Attacker, AttackSettings, AttackTarget
-from tests.ktsafe.attacks.releases import noisy, random_graph
+from tests.ktsafe.assess.attacks.releases import noisy, random_graph
 
 rng = np.random.default_rng(0)
 case = noisy(random_graph(60, 300, rng), rng, inserted=3, withheld=0)

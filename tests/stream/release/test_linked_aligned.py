@@ -10,10 +10,10 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.evaluation.audits import audited
 from ktsafe.stream.files.certificates import CERTIFICATE
 from ktsafe.stream.files.private_audits import read_owners, read_shift
 from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_release
+from ktsafe.stream.release.audits import audited
 from ktsafe.verify import verify
 from tests import feeds
 from tests.memory_connectors import Crash

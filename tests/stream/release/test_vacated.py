@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from ktsafe import PrivacyParams
+from ktsafe.assess.releases.attacks import attack_releases
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.memory.sequence_options import margin_for
-from ktsafe.stream.evaluation.attacks import attack_releases
-from ktsafe.stream.evaluation.sequence_report import Sources, audit_sequence
 from ktsafe.stream.files.private_audits import read_vacated
 from ktsafe.stream.files.release_figures import safety_in_words, secrets_of
+from ktsafe.stream.release.sequence_report import Sources, audit_sequence
 from tests import places_left
 from tests.stream.service.simulation import World, event
 

@@ -1,0 +1,1 @@
+"""Assessment of releases: attacks, reports, advice; the extra `ktsafe[assess]`."""

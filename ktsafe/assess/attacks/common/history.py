@@ -1,0 +1,193 @@
+"""A sequence of releases under attack, its vertices and people numbered once for all releases."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ktsafe.assess.attacks.common.case import Case
+from ktsafe.assess.attacks.common.nearest import neighbour_counts
+from ktsafe.edges import edge_keys, renumbered
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph import AttributedGraph
+from ktsafe.numbering import are_distinct
+
+ABSENT = -1
+
+
+class VertexKinds(NamedTuple):
+    """Per release the kind of each true and each released vertex, and how many kinds there are.
+
+    Equal kinds have equal numbers in all graphs.
+    """
+
+    true: Sequence[NDArray[np.int64]]
+    shown: Sequence[NDArray[np.int64]]
+    size: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class History:
+    """Releases in order, with the truth behind each.
+
+    Attributes
+    ----------
+    cases:
+        One per release.
+    ids:
+        Per release int64, shape (released vertices,): a number for each published id, the same in
+        every release.
+    persons:
+        Per release int64, shape (original vertices,): a number for each person, likewise.
+    vacated:
+        Per release int64: numbers of ids whose owner is said to have left since the release before.
+        The cases may not contain them: departed people are erased from past mappings. Empty:
+        nothing is known.
+
+    Raises
+    ------
+    InvalidGraph
+        If the numbers do not fit the graphs, or one stands for two vertices of a graph.
+    """
+
+    cases: Sequence[Case]
+    ids: Sequence[NDArray[np.int64]]
+    persons: Sequence[NDArray[np.int64]]
+    vacated: Sequence[NDArray[np.int64]] = ()
+
+    def __post_init__(self) -> None:
+        if not len(self.cases) == len(self.ids) == len(self.persons):
+            raise InvalidGraph("There must be ids and persons for every release.")
+        if len(self.vacated) not in (0, len(self.cases)):
+            raise InvalidGraph("What was vacated must be said for every release, or for none.")
+        for case, ids, persons in zip(self.cases, self.ids, self.persons, strict=True):
+            for numbers, graph in ((ids, case.released), (persons, case.original)):
+                if len(numbers) != graph.n_vertices or not are_distinct(numbers):
+                    raise InvalidGraph("There must be one number of its own for every vertex.")
+
+    @classmethod
+    def of(cls, case: Case) -> History:
+        """Return a release by itself as a history of one."""
+        ids, persons = (np.arange(graph.n_vertices) for graph in (case.released, case.original))
+        return cls([case], [ids], [persons])
+
+    def last(self, n: int) -> History:
+        """Return the last n releases alone."""
+        return History(self.cases[-n:], self.ids[-n:], self.persons[-n:], self.vacated[-n:])
+
+    @cached_property
+    def n_ids(self) -> int:
+        """One more than the greatest number of a published id."""
+        return 1 + max((int(ids.max(initial=-1)) for ids in self.ids), default=-1)
+
+    @cached_property
+    def n_persons(self) -> int:
+        """One more than the greatest number of a person."""
+        return 1 + max((int(persons.max(initial=-1)) for persons in self.persons), default=-1)
+
+    @cached_property
+    def tuples(self) -> VertexKinds:
+        """Vertices by quasi-identifier tuple."""
+        number: dict[tuple[str, ...], int] = {}
+        true = [_numbered(case.original, number) for case in self.cases]
+        shown = [_numbered(case.released, number) for case in self.cases]
+        return VertexKinds(true, shown, len(number))
+
+    def split(
+        self, by: Callable[[AttributedGraph], NDArray[np.int64]], n_parts: int
+    ) -> VertexKinds:
+        """Return the tuples, each split by what `by` says of vertices: numbers below `n_parts`."""
+        true, shown, size = self.tuples
+        return VertexKinds(
+            [x * n_parts + by(case.original) for x, case in zip(true, self.cases, strict=True)],
+            [x * n_parts + by(case.released) for x, case in zip(shown, self.cases, strict=True)],
+            size * n_parts,
+        )
+
+    def owners(self, i: int) -> NDArray[np.int64]:
+        """Return the person behind each id at release i, `ABSENT` for none, shape (n_ids,)."""
+        out = np.full(self.n_ids, ABSENT, dtype=np.int64)
+        case = self.cases[i]
+        out[self.ids[i][case.published]] = self.persons[i][case.original_of[case.published]]
+        return out
+
+    def left_at(self, i: int) -> NDArray[np.bool_]:
+        """Return whether each id of the release before i lost its owner by release i, (n_ids,).
+
+        The owner left the network, or waits to be published elsewhere.
+        """
+        before = self.owners(i - 1)
+        left: NDArray[np.bool_] = (before != ABSENT) & (self.owners(i) != before)
+        if len(self.vacated):
+            left[self.vacated[i]] = True
+        left &= self.tuples_of_ids(i - 1) != ABSENT
+        return left
+
+    @cached_property
+    def values(self) -> list[NDArray[np.int64]]:
+        """Per release the number of the sensitive value that each id shows, `ABSENT` without it.
+
+        Equal values have equal numbers in all releases.
+        """
+        number: dict[str, int] = {}
+        out = []
+        for case, ids in zip(self.cases, self.ids, strict=True):
+            texts = case.released.categories[-1]
+            numbers = np.array([number.setdefault(x, len(number)) for x in texts], dtype=np.int64)
+            shown = np.full(self.n_ids, ABSENT, dtype=np.int64)
+            shown[ids] = numbers[case.released.codes[:, -1]]
+            out.append(shown)
+        return out
+
+    def tuples_of_ids(self, i: int) -> NDArray[np.int64]:
+        """Return the published tuple of each id at release i, `ABSENT` if it is not in it."""
+        out = np.full(self.n_ids, ABSENT, dtype=np.int64)
+        out[self.ids[i]] = self.tuples[1][i]
+        return out
+
+    def known(
+        self, i: int, kinds: VertexKinds | None = None, worth: NDArray[np.int64] | None = None
+    ) -> sparse.csr_matrix:
+        """Return the counts of every person's true neighbours by kind, shape (n_persons, kinds).
+
+        `kinds` are tuples by default. `worth` is what each of `original.indices` counts, else 1.
+        """
+        true, _, size = kinds or self.tuples
+        rows = neighbour_counts(self.cases[i].original, true[i], size, worth)
+        return _placed(rows, self.persons[i], self.n_persons)
+
+    def seen(self, i: int, kinds: VertexKinds | None = None) -> sparse.csr_matrix:
+        """Return the counts of every id's released neighbours by kind, shape (n_ids, kinds)."""
+        _, shown, size = kinds or self.tuples
+        rows = neighbour_counts(self.cases[i].released, shown[i], size)
+        return _placed(rows, self.ids[i], self.n_ids)
+
+
+def tie_keys(number: NDArray[np.int64], graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return a key for each tie whose ends both have a number, which is not negative."""
+    return edge_keys(renumbered(number, graph.edges))
+
+
+def _numbered(graph: AttributedGraph, number: dict[tuple[str, ...], int]) -> NDArray[np.int64]:
+    """Return the tuple number of every vertex; new tuples get the next ones."""
+    classes = graph.qi_classes
+    one_of = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.int64)
+    one_of[classes] = np.arange(len(classes))
+    texts = [
+        tuple(graph.categories[j][code] for j, code in enumerate(row))
+        for row in graph.codes[one_of, :-1].tolist()
+    ]
+    numbers = [number.setdefault(text, len(number)) for text in texts]
+    return np.array(numbers, dtype=np.int64)[classes]
+
+
+def _placed(rows: sparse.csr_matrix, at: NDArray[np.int64], n: int) -> sparse.csr_matrix:
+    """Return the rows at the given positions of n, the others empty."""
+    whole = rows.tocoo()
+    return sparse.csr_matrix((whole.data, (at[whole.row], whole.col)), shape=(n, rows.shape[1]))

@@ -1,0 +1,309 @@
+"""The suite: every attack on one release, by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from ktsafe.assess.attacks.age import age
+from ktsafe.assess.attacks.alignment import alignment
+from ktsafe.assess.attacks.coming_and_going import arrival, departure
+from ktsafe.assess.attacks.common.case import Case
+from ktsafe.assess.attacks.common.history import History
+from ktsafe.assess.attacks.common.result import Result
+from ktsafe.assess.attacks.denoised import denoised
+from ktsafe.assess.attacks.friends.friends_degrees import friends_degrees
+from ktsafe.assess.attacks.friends.friends_values import friends_values
+from ktsafe.assess.attacks.friends.sensitive_by_friends import sensitive_by_friends
+from ktsafe.assess.attacks.intersection import intersection
+from ktsafe.assess.attacks.known_changes import changes
+from ktsafe.assess.attacks.membership_of_people import membership_of_people
+from ktsafe.assess.attacks.membership_of_ties import membership_of_ties
+from ktsafe.assess.attacks.membership_of_vertices import membership_of_vertices
+from ktsafe.assess.attacks.net_changes import net_changes
+from ktsafe.assess.attacks.one_hop import one_hop
+from ktsafe.assess.attacks.own_account import own_account
+from ktsafe.assess.attacks.partial_knowledge import partial_knowledge
+from ktsafe.assess.attacks.risk_curve import risk_curve
+from ktsafe.assess.attacks.seeds import seeds
+from ktsafe.assess.attacks.sensitive_inference import sensitive_inference
+from ktsafe.assess.attacks.two_hops import two_hops
+from ktsafe.errors import InvalidParams
+from ktsafe.params import PrivacyParams
+from ktsafe.plug_ins import found, offered
+
+GROUP = "ktsafe.attacks"
+"""Entry points by which installed packages add attacks on one release; they run when named."""
+
+Attack = Callable[[Case, PrivacyParams, np.random.Generator, Case | None], list[Result]]
+
+ATTACKS: Mapping[str, Attack] = MappingProxyType(
+    {
+        "one_hop": lambda case, params, _rng, _another: one_hop(case, params),
+        "denoised": denoised,
+        "membership_of_ties": lambda case, _params, rng, another: membership_of_ties(
+            case, rng, another
+        ),
+        "membership_of_vertices": membership_of_vertices,
+        "sensitive_inference": lambda case, params, rng, _another: sensitive_inference(
+            case, params, rng
+        ),
+        "two_hops": lambda case, params, _rng, _another: two_hops(case, params),
+        "partial_knowledge": lambda case, params, rng, _another: partial_knowledge(
+            case, params, rng
+        ),
+        "seeds": lambda case, _params, rng, _another: seeds(case, rng),
+        "alignment": lambda case, _params, _rng, _another: alignment(case),
+        "risk_curve": lambda case, _params, rng, _another: risk_curve(case, rng),
+        "own_account": lambda case, _params, rng, _another: own_account(case, rng),
+        "friends_values": lambda case, params, rng, _another: friends_values(
+            History.of(case), params, rng
+        ),
+        "sensitive_by_friends": lambda case, params, rng, _another: sensitive_by_friends(
+            History.of(case), params, rng
+        ),
+        "friends_degrees": lambda case, params, _rng, _another: friends_degrees(
+            History.of(case), params
+        ),
+        "membership_of_people": lambda case, _params, rng, _another: membership_of_people(
+            case, rng
+        ),
+    }
+)
+"""Every attack by name. The order is that of their streams: new ones go to the end."""
+N_SPAWNED = 11
+"""How many of them have streams that are spawned; those of later ones follow from their names."""
+WORK: Mapping[str, float] = MappingProxyType(
+    {
+        "one_hop": 1.0,
+        "denoised": 12.0,
+        "membership_of_ties": 5.0,
+        "membership_of_vertices": 2.0,
+        "sensitive_inference": 0.3,
+        "two_hops": 3.0,
+        "partial_knowledge": 2.0,
+        "seeds": 20.0,
+        "alignment": 25.0,
+        "risk_curve": 200.0,
+        "own_account": 1.0,
+        "friends_values": 2.0,
+        "sensitive_by_friends": 1.0,
+        "friends_degrees": 5.0,
+        "membership_of_people": 3.0,
+    }
+)
+"""What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""
+TARGETS_MAX = 5_000
+"""Greatest number of targets; more are sampled down to it: at most 1.4 points of a share are lost.
+
+An attacker has as many candidates as before; only the figure is of fewer people.
+"""
+
+SequenceAttack = Callable[[History, PrivacyParams, np.random.Generator], list[Result]]
+
+SEQUENCE_ATTACKS: Mapping[str, SequenceAttack] = MappingProxyType(
+    {
+        "intersection": lambda history, params, _rng: intersection(history, params),
+        "changes": lambda history, params, _rng: changes(history, params),
+        "age": age,
+        "arrival": lambda history, params, _rng: arrival(history, params),
+        "departure": lambda history, params, _rng: departure(history, params),
+        "net_changes": net_changes,
+        "friends_values_over_time": lambda history, params, rng: friends_values(
+            sampled(history, rng), params, rng, "friends_values_over_time"
+        ),
+        "sensitive_by_friends_over_time": lambda history, params, rng: sensitive_by_friends(
+            sampled(history, rng), params, rng, "sensitive_by_friends_over_time"
+        ),
+        "friends_degrees_over_time": lambda history, params, rng: friends_degrees(
+            sampled(history, rng), params, "friends_degrees_over_time"
+        ),
+    }
+)
+"""Every attack on several releases together, by name. New ones go to the end."""
+
+
+def run(
+    case: Case,
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    *,
+    attacks: Iterable[str] = ATTACKS,
+    another: Case | None = None,
+    targets_max: int = TARGETS_MAX,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Result]:
+    """Attack a release and return what each attack found. The results are private.
+
+    Parameters
+    ----------
+    case:
+        The release and the truth behind it, which judges the guesses.
+    params:
+        The parameters of the release: what it promises.
+    rng:
+        The only randomness. Every attack draws from a stream of its own, so its figures do not
+        depend on which others run.
+    attacks:
+        Names of `ATTACKS`, or of attacks that installed packages offer.
+    another:
+        Another release with its truth, on which attacks may learn what real ties look like.
+    targets_max:
+        How many people are attacked at most. More are sampled, uniformly; intervals say what that
+        costs.
+    progress:
+        Called with the name of the attack and the fraction of the work that is done.
+
+    Raises
+    ------
+    InvalidParams
+        If an attack is not known.
+
+    Examples
+    --------
+    >>> from ktsafe.assess.attacks import Case, ids_removed
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(200, 2000, rng=rng)
+    >>> case = Case(graph, *ids_removed(graph, rng))
+    >>> results = run(case, PrivacyParams(k=10), rng, attacks=["one_hop"])
+    >>> any(result.is_broken for result in results)
+    True
+    """
+    wanted = list(attacks)
+    report = progress or (lambda _name, _fraction: None)
+    results: list[Result] = []
+    each = run_each(case, params, rng, attacks=wanted, another=another, targets_max=targets_max)
+    works = np.array([WORK.get(name, 1.0) for name in wanted])
+    done = np.cumsum(works) - works
+    for i, name in enumerate(wanted):
+        report(name, float(done[i] / works.sum()))
+        results += next(each)[1]
+    if wanted:
+        report(wanted[-1], 1.0)
+    return results
+
+
+def run_each(
+    case: Case,
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    *,
+    attacks: Iterable[str] = ATTACKS,
+    another: Case | None = None,
+    targets_max: int = TARGETS_MAX,
+) -> Iterator[tuple[str, list[Result]]]:
+    """Yield each attack's name and results as soon as it has ended; parameters are those of `run`.
+
+    Raises
+    ------
+    InvalidParams
+        If an attack is not known.
+
+    Examples
+    --------
+    >>> from ktsafe.assess.attacks import Case, ids_removed
+    >>> from ktsafe.datasets import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(200, 2000, rng=rng)
+    >>> case = Case(graph, *ids_removed(graph, rng))
+    >>> [name for name, _ in run_each(case, PrivacyParams(k=10), rng, attacks=["one_hop"])]
+    ['one_hop']
+    """
+    wanted = list(attacks)
+    known = {name: attack_named(name) for name in wanted}
+    *rest, drawing = rng.spawn(N_SPAWNED + 1)
+    streams = dict(zip(ATTACKS, rest, strict=False))
+    sampled = case.sampled(targets_max, drawing)
+    for name in wanted:
+        own = streams[name] if name in streams else _stream(rng, name)
+        yield name, known[name](sampled, params, own, another)
+
+
+def attack_named(name: str) -> Attack:
+    """Return an attack on one release: one of ours, or one that an installed package offers.
+
+    Raises
+    ------
+    InvalidParams
+        If there is none of this name, or two packages offer it.
+
+    Examples
+    --------
+    >>> attack_named("one_hop") is ATTACKS["one_hop"]
+    True
+    """
+    if name in ATTACKS:
+        return ATTACKS[name]
+    if (point := found(GROUP, name)) is None:
+        msg = f"There is no attack {name!r}."
+        raise InvalidParams(msg, hint=f"Known: {', '.join([*ATTACKS, *offered(GROUP)])}.")
+    attack: Attack = point.load()
+    return attack
+
+
+def _stream(rng: np.random.Generator, name: str) -> np.random.Generator:
+    """Return the randomness of an attack that none was spawned for: it follows from its name."""
+    seeds = rng.bit_generator.seed_seq
+    assert isinstance(seeds, np.random.SeedSequence)
+    key = (*seeds.spawn_key, zlib.crc32(name.encode()))
+    return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=key))
+
+
+def sampled(history: History, rng: np.random.Generator) -> History:
+    """Return the releases with `TARGETS_MAX` targets of the last one at most, drawn uniformly."""
+    cases = [*history.cases[:-1], *(case.sampled(TARGETS_MAX, rng) for case in history.cases[-1:])]
+    return dataclasses.replace(history, cases=cases)
+
+
+def run_sequence(
+    history: History,
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    *,
+    attacks: Iterable[str] = SEQUENCE_ATTACKS,
+) -> list[Result]:
+    """Attack releases together and return what each attack found. The results are private.
+
+    Parameters
+    ----------
+    history:
+        The releases, in order, and the truth.
+    params:
+        The parameters of the sequence.
+    rng:
+        The only randomness; every attack draws from a stream of its own.
+    attacks:
+        Names of `SEQUENCE_ATTACKS`.
+
+    Raises
+    ------
+    InvalidParams
+        If an attack is not known.
+
+    Examples
+    --------
+    The same graph twice, under the same ids, and nothing hidden:
+
+    >>> from ktsafe.assess.attacks import Case, History, ids_removed
+    >>> from ktsafe.datasets import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(100, 600, rng=rng)
+    >>> case, ids, persons = Case(graph, *ids_removed(graph, rng)), np.arange(100), np.arange(100)
+    >>> history = History([case, case], [ids, ids], [persons, persons])
+    >>> len(run_sequence(history, PrivacyParams(k=10), rng, attacks=["intersection"])) > 0
+    True
+    """
+    wanted = list(attacks)
+    if unknown := sorted(set(wanted) - set(SEQUENCE_ATTACKS)):
+        msg = f"There is no attack {unknown[0]!r} on sequences."
+        raise InvalidParams(msg, hint=f"Known: {', '.join(SEQUENCE_ATTACKS)}.")
+    streams = dict(zip(SEQUENCE_ATTACKS, rng.spawn(len(SEQUENCE_ATTACKS)), strict=True))
+    results: list[Result] = []
+    for name in wanted:
+        results += SEQUENCE_ATTACKS[name](history, params, streams[name])
+    return results

@@ -1,0 +1,157 @@
+"""Attacks on releases in files, judged by private mapping and true graphs, as one report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.assess.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, run, run_sequence
+from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.suite import GROUP
+from ktsafe.assess.generalization.quick_release import membership
+from ktsafe.assess.releases.record_order_attack import record_order_attack
+from ktsafe.errors import InvalidParams
+from ktsafe.plug_ins import offered
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.files.private_audits import read_declared, read_owners, read_vacated
+from ktsafe.stream.files.releases_read import Release, read_release, release_folders
+from ktsafe.stream.release.audits import Truth, case_of
+from ktsafe.stream.release.sequence_report import Sources
+
+Progress = Callable[[str, float], None]
+BYTES = "bytes"
+NAMES = (*ATTACKS, BYTES, *SEQUENCE_ATTACKS)
+
+
+class Judged(NamedTuple):
+    """A release, the case that attacks take, the true people, and the places that were left."""
+
+    release: Release
+    case: Case
+    people: Sequence[Hashable]
+    vacated: Sequence[str] = ()
+
+
+def attack_releases(
+    sources: Sources,
+    attacks: Iterable[str] = NAMES,
+    *,
+    seed: int = 0,
+    progress: Progress = lambda _phase, _done: None,
+) -> dict[str, Any]:
+    """Attack every release, and the sequence of them, and return a JSON-ready report.
+
+    It is private. Departed people may be blank in the mappings of past releases; their places
+    are then judged as inserted vertices. Only `departure` knows them, since the private audits
+    list the places that were left.
+
+    Parameters
+    ----------
+    sources:
+        The releases, the mapping and the truth; all three are needed.
+    attacks:
+        Names of `ATTACKS` and `SEQUENCE_ATTACKS`, of attacks that installed packages offer, and
+        "bytes" (`ktsafe.assess.releases.record_order_attack`). Those on sequences need two
+        releases of one sequence. Who is a member is asked of a release that is made for it
+        (`ktsafe.assess.generalization.quick_release.membership`).
+    seed:
+        The same releases, attacks and seed give the same report.
+
+    Raises
+    ------
+    ConfigError
+        If mapping or truth are missing.
+    InvalidParams
+        If an attack is not known.
+    ReleaseUnreadable, InvalidGraph
+        If files are missing, damaged, or do not fit each other.
+    """
+    if sources.mapping is None or sources.truth is None:
+        raise ConfigError("Attacks are judged by the truth.", hint="Give --map and --truth.")
+    wanted = list(attacks)
+    if unknown := sorted(set(wanted) - {*NAMES, *offered(GROUP)}):
+        msg = f"There is no attack {unknown[0]!r}."
+        raise InvalidParams(msg, hint=f"Known: {', '.join([*NAMES, *offered(GROUP)])}.")
+    apart = {*SEQUENCE_ATTACKS, BYTES, MEMBERSHIP}
+    folders = release_folders(sources.releases)
+    truth = Truth(sources.truth, None if sources.schema is None else read_schema(sources.schema))
+    reports: list[dict[str, Any]] = []
+    sequences: dict[str, list[Judged]] = {}
+    for i, folder in enumerate(folders):
+        one = judged(folder, sources.mapping, truth)
+        name = one.release.manifest.release_id
+        sequences.setdefault(one.release.manifest.sequence_id, []).append(one)
+        results = run(
+            one.case,
+            one.release.params,
+            np.random.default_rng(seed),
+            attacks=[name for name in wanted if name not in apart],
+            progress=_part(progress, name, i, len(folders)),
+        )
+        if MEMBERSHIP in wanted:
+            results += membership(one.case.original, one.release.params, seed=seed)
+        if BYTES in wanted:
+            results += record_order_attack(folder, one.release, one.case)
+        reports.append({"release_id": name, "results": [each.to_mapping() for each in results]})
+    together = [name for name in wanted if name in SEQUENCE_ATTACKS]
+    return {
+        "releases": reports,
+        "sequences": [
+            {
+                "sequence_id": name,
+                "releases": len(steps),
+                "results": _together(steps, together, seed),
+            }
+            for name, steps in sequences.items()
+            if len(steps) > 1 and together
+        ],
+    }
+
+
+def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
+    """Return a release with what judges guesses.
+
+    Raises
+    ------
+    ReleaseUnreadable, InvalidGraph
+        If files are missing, damaged, or do not fit each other.
+    """
+    release = read_release(folder)
+    name = release.manifest.release_id
+    true = truth.of(release.manifest, read_declared(mapping, name))
+    case = case_of(release, true, read_owners(mapping, name))
+    return Judged(release, case, list(true.people), read_vacated(mapping, name))
+
+
+def history_of(steps: Sequence[Judged]) -> History:
+    """Return releases of one sequence as attacks on all of them take it."""
+    number: dict[Hashable, int] = {}
+    shown: dict[str, int] = {}
+    return History(
+        [step.case for step in steps],
+        [_numbered(step.release.ids, shown) for step in steps],
+        [_numbered(step.people, number) for step in steps],
+        [_numbered((x for x in step.vacated if x in shown), shown) for step in steps],
+    )
+
+
+def _numbered(names: Iterable[Any], known: dict[Any, int]) -> NDArray[np.int64]:
+    """Return a number for each name, the next one where it is new."""
+    return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+
+
+def _together(steps: Sequence[Judged], attacks: Sequence[str], seed: int) -> list[dict[str, Any]]:
+    """Attack the releases of one sequence together."""
+    rng = np.random.default_rng(seed)
+    results = run_sequence(history_of(steps), steps[-1].release.params, rng, attacks=attacks)
+    return [result.to_mapping() for result in results]
+
+
+def _part(progress: Progress, name: str, i: int, n: int) -> Progress:
+    """Return a callback that reports a part of the whole."""
+    return lambda attack, done: progress(f"{name}, {attack}", (i + done) / n)

@@ -1,0 +1,176 @@
+"""One score of what a release is good for, with its parts: how near each is to the truth.
+
+Safety has no score: a promise is kept for everybody, or it is broken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ktsafe.audit.freshness import RECENT
+from ktsafe.stream.files.nested import at
+
+Part = dict[str, Any]
+
+READS: Final = {
+    "Ties": "F1: 1 if the release shows all true ties and no others",
+    "People": "F1: 1 if everybody is shown and nobody is inserted",
+    "Degrees": "1 - earth mover's distance of the degrees / true mean degree",
+    "Distances": "ratio of the mean distances (smaller / larger), times the ratio of the shares of "
+    "connected pairs",
+    "Clustering": "ratio of the clustering coefficients (smaller / larger)",
+    "Communities": "agreement of communities beyond chance, relative to two runs on the true graph "
+    "(where these do not agree: modularity)",
+    "Mixing": "1 - relative error of the ties between two values, mean over pairs of values",
+    "Centrality": "share of the true top 1% by PageRank (at least 10 people) that stays in it",
+    "Attributes": "1 - distance of the shares of the values of an attribute, mean over attributes",
+}
+"""The parts of the score and how to read each; all are from 0 to 1, and 1 is the truth."""
+
+READS_OVER_TIME: Final = {
+    "Trend": "ratio of the changes of the number of ties since the first release (smaller / "
+    "larger); 0 if of the other sign",
+    "Freshness": "share of recent new ties shown, times the share of recently ended ties that are "
+    "not shown any more",
+}
+"""Parts that a release of a sequence has besides, where there is something to follow."""
+
+TREND_MIN: Final = 0.01
+"""Change of the true ties, as a share of the first, below which there is no trend to show."""
+
+WITHOUT_TIES: Final = ("People", "Attributes")
+"""Parts that a release without any tie has, too: they limit the score, and do not add to it."""
+
+AGREEMENT_MIN: Final = 0.25
+"""Agreement of two runs on the truth, adjusted for chance, below which it has no communities."""
+
+
+def score(
+    usefulness: Mapping[str, Any],
+    utility: Mapping[str, Any] | None,
+    history: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return the score of a release and its parts, JSON-ready and private.
+
+    Parameters
+    ----------
+    usefulness:
+        As in `ktsafe.audit.Usefulness.to_mapping`.
+    utility:
+        As in `ktsafe.assess.utility.utility_figures`; None: not measured.
+    history:
+        The private audits of the releases of a sequence, this one's last. With fewer than two, or
+        where nothing changed, the score has no parts of `READS_OVER_TIME`.
+
+    Returns
+    -------
+    dict
+        `score`: the mean of the parts that are about ties, times `People` and `Attributes`: from 0,
+        for a release without ties or without people, to 1. None where a part is not known, for a
+        mean of fewer parts is another score. `parts`: `name`, `score`, the figure `true` and
+        `released` where there are two, and how it `reads`.
+
+    Examples
+    --------
+    >>> score({"edges": {"f1": 0.8}, "vertices": {"f1": 1.0}}, None)["score"] is None
+    True
+    """
+    found = {
+        "Ties": _part(at(usefulness, "edges.f1")),
+        "People": _part(at(usefulness, "vertices.f1")),
+        **(_of_structure(utility) if utility is not None else {}),
+    }
+    later = _over_time(history)
+    parts = [
+        {"name": name, **found.get(name, _part(None)), "reads": reads}
+        for name, reads in READS.items()
+    ]
+    parts += [{"name": name, **later[name], "reads": READS_OVER_TIME[name]} for name in later]
+    scores = {part["name"]: part["score"] for part in parts}
+    limits = [scores.pop(name) for name in WITHOUT_TIES]
+    if None in limits or None in scores.values():
+        return {"score": None, "parts": parts}
+    mean = sum(scores.values()) / len(scores)
+    return {"score": round(mean * math.prod(limits), 6), "parts": parts}
+
+
+def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
+    def both(path: str) -> list[float | None]:
+        return [at(utility, path.format(of)) for of in ("original", "released")]
+
+    mean, moved = both("{}.mean_degree"), at(utility, "degree_emd")
+    degrees = 1 - moved / mean[0] if moved is not None and mean[0] else None
+    hops, clustering = both("paths.mean_hops.{}"), both("{}.clustering")
+    connected = _ratio(*both("paths.connected.{}"))
+    far = _ratio(*hops)
+    if far is not None and connected is not None:
+        far *= connected
+    elif at(utility, "paths.connected.original"):
+        far = 0.0  # No pair that is connected in truth is so in the release.
+    modularity = both("communities.modularity.{}")
+    mixes = (at(utility, "attribute_mix") or {}).values()
+    mixing = at(utility, "conclusions.mixing_error")
+    apart = [mix["distance"] for mix in mixes if mix["distance"] is not None]
+    return {
+        "Degrees": _part(degrees, *mean),
+        "Distances": _part(far, *hops),
+        "Clustering": _part(_ratio(*clustering), *clustering),
+        # Modularity is what both graphs have of their own; agreement is between them.
+        "Communities": _part(_agreement(utility, *modularity), *modularity),
+        "Mixing": _part(None if mixing is None else 1 - mixing),
+        "Centrality": _part(at(utility, "pagerank.overlap")),
+        "Attributes": _part(1 - sum(apart) / len(apart) if apart else None),
+    }
+
+
+def _over_time(history: Sequence[Mapping[str, Any]]) -> dict[str, Part]:
+    """Return the parts of `READS_OVER_TIME` that there are, by name."""
+    if len(history) < 2:
+        return {}
+    found = {}
+    first, last = history[0], history[-1]
+    true, released = (
+        at(last, f"size.{of}.edges") - at(first, f"size.{of}.edges")
+        for of in ("original", "released")
+    )
+    if true and abs(true) >= TREND_MIN * at(first, "size.original.edges"):
+        is_told = true * released > 0
+        found["Trend"] = _part(_ratio(abs(true), abs(released)) if is_told else 0.0, true, released)
+    shown = at(last, f"freshness.ties.{RECENT}.shown")
+    if shown is not None:
+        ended = [at(last, f"freshness.{of}.{RECENT}") for of in ("ended", "ended_by_leaving")]
+        some = [each for each in ended if each is not None and each["count"]]
+        count = sum(each["count"] for each in some)
+        still = sum(each["count"] * each["shown"] for each in some) / count if count else 0.0
+        found["Freshness"] = _part(shown * (1 - still))
+    return found
+
+
+def _agreement(
+    utility: Mapping[str, Any], true: float | None, released: float | None
+) -> float | None:
+    """Return the agreement of communities, relative to that of two runs on the true graph.
+
+    Where these hardly agree, the truth has no communities that a release could show; then the
+    ratio of the modularities (smaller / larger) is returned.
+    """
+    agree, best = (at(utility, f"communities.{name}") for name in ("ami", "ami_again"))
+    if agree is None or best is None:
+        return None
+    if released is None and true is not None:
+        return 0.0
+    return agree / best if best >= AGREEMENT_MIN else _ratio(true, released)
+
+
+def _ratio(true: float | None, released: float | None) -> float | None:
+    """Return the lesser over the greater; 1 where both are 0."""
+    if true is None or released is None:
+        return None
+    return min(true, released) / max(true, released) if max(true, released) > 0 else 1.0
+
+
+def _part(found: float | None, true: float | None = None, released: float | None = None) -> Part:
+    bounded = None if found is None else round(min(max(found, 0.0), 1.0), 6)
+    return {"score": bounded, "true": true, "released": released}

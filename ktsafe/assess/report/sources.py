@@ -1,0 +1,125 @@
+"""Reads what a report is made of: manifests, private audits, and where asked the true graph."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+from ktsafe.assess.releases.measuring import measured
+from ktsafe.assess.report.content import ReleaseWithFigures
+from ktsafe.errors import InvalidGraph
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.files.private_audits import place_of, read_audit, read_declared, read_owners
+from ktsafe.stream.files.releases_read import (
+    Manifest,
+    manifest_sha256,
+    read_manifest,
+    read_release,
+    release_folders,
+    why_withdrawn,
+)
+from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.files.verdict import WITHDRAWN
+from ktsafe.stream.release.audits import Truth, case_of
+from ktsafe.stream.release.sequence_report import Sources
+
+Progress = Callable[[str, float], None]
+
+
+def told_of(
+    sources: Sources,
+    attacks: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = lambda _phase, _done: None,
+) -> list[ReleaseWithFigures]:
+    """Return what is known of the releases of the last sequence, in order.
+
+    Parameters
+    ----------
+    sources:
+        The releases and the private audits; with the truth, what the audit of the last release
+        does not tell is measured.
+    attacks:
+        What `ktsafe.assess.releases.attacks.attack_releases` found of these releases; taken
+        instead of what audits tell.
+    seed:
+        The same files and seed give the same figures.
+
+    Raises
+    ------
+    ConfigError
+        If there are no releases, or no private audits.
+    ReleaseUnreadable, InvalidGraph
+        If files are missing, damaged, or do not fit each other.
+    """
+    if sources.mapping is None:
+        raise ConfigError("A report is made of private audits.", hint="Name them with --map.")
+    folders = release_folders(sources.releases)
+    if not folders:
+        raise ConfigError("There is no release to report of.")
+    manifests = [read_manifest(folder) for folder in folders]
+    is_kept = [m.sequence_id == manifests[-1].sequence_id for m in manifests]
+    kept = list(compress(manifests, is_kept))
+    audits = [_figures(sources.mapping, manifest) for manifest in kept]
+    for audit, folder in zip(audits, compress(folders, is_kept), strict=True):
+        if (why := why_withdrawn(folder)) is not None:
+            audit[WITHDRAWN] = why
+    if attacks is not None:
+        audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
+    if sources.truth is not None:
+        audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
+    told = [
+        ReleaseWithFigures(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)
+    ]
+    return [*told[:-1], dataclasses.replace(told[-1], sha256=manifest_sha256(folders[-1]))]
+
+
+def _figures(folder: Path, manifest: Manifest) -> dict[str, Any]:
+    """Return the private audit of a release, if it has all figures that a report is made of."""
+    path = place_of(folder, manifest.release_id, AUDIT) / AUDIT
+    found = read_audit(path)
+    if missing := {"params", "size", "cost", "usefulness", "privacy"} - found.keys():
+        msg = f"{path} has no figures of {min(missing)}."
+        raise InvalidGraph(msg, hint="Audits of `ktsafe anonymize` and of the service have them.")
+    if found["size"]["released"] != {"vertices": manifest.vertices, "edges": manifest.edges}:
+        msg = f"{path} is not the audit of {manifest.release_id}: their sizes differ."
+        raise InvalidGraph(msg, hint="Name the folder that was written with the release.")
+    return found
+
+
+def _attacks(report: Mapping[str, Any], manifest: Manifest) -> list[dict[str, Any]]:
+    """Return the results of attacks on a release and on its sequence."""
+    parts = [p for p in report["releases"] if p["release_id"] == manifest.release_id]
+    parts += [p for p in report["sequences"] if p["sequence_id"] == manifest.sequence_id]
+    return [result for part in parts for result in part["results"]]
+
+
+def _measured(
+    sources: Sources, folder: Path, audit: dict[str, Any], seed: int, progress: Progress
+) -> dict[str, Any]:
+    assert sources.mapping is not None
+    assert sources.truth is not None
+    progress("reading the truth", 0.0)
+    release = read_release(folder)
+    name = release.manifest.release_id
+    schema = None if sources.schema is None else read_schema(sources.schema)
+    true = Truth(sources.truth, schema).of(release.manifest, read_declared(sources.mapping, name))
+    case = case_of(release, true, read_owners(sources.mapping, name))
+    size = {"vertices": case.original.n_vertices, "edges": case.original.n_edges}
+    if size != audit["size"]["original"]:
+        msg = f"The true graph is not the one behind {name}: their sizes differ."
+        raise InvalidGraph(msg, hint="Give the graph of the release's nominal time.")
+    return measured(
+        audit,
+        case.original,
+        case.released,
+        case.original_of,
+        release.params,
+        seed=seed,
+        progress=progress,
+    )

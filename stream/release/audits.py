@@ -1,0 +1,267 @@
+"""Files of an audit: releases with the private mapping, what was declared, and the true graphs.
+
+    MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
+    MAP/<release_id>/certificate.csv                           beyond stars (`certificate_files`)
+    MAP/<release_id>/values.csv                                where values are exchanged
+    MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
+                                    "held_changes": 0, "lag_max": null}}
+    TRUTH/<release_id>/vertices.csv[.gz], edges.csv[.gz]       as `ktsafe anonymize` reads them
+
+A folder that holds the files itself serves every release. The truth may also be the feed, or a
+folder with the feed and the graph that was imported before it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import AttributedGraph, Schema
+from ktsafe.assess.attacks import Case
+from ktsafe.errors import InvalidGraph
+from ktsafe.inputs.tables.people_and_ties import People
+from ktsafe.sequence_audit import AuditedRelease, CodedTexts, Declared, Promise, TrueGraph
+from ktsafe.stream.files.graphs import read_graph
+from ktsafe.stream.files.private_audits import place_of
+from ktsafe.stream.files.releases_read import Manifest, Release, ReleaseUnreadable
+from ktsafe.stream.ingest import events
+from ktsafe.stream.release.true_feed import TrueFeed
+
+EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+MICROSECOND: Final = datetime.timedelta(microseconds=1)
+
+_TRUTH_AFTER_IMPORT: Final = (
+    "After `ktsafe state import` --truth is a folder with the imported vertices.csv and edges.csv, "
+    "and the feed."
+)
+
+
+def audited(
+    release: Release,
+    owners: Mapping[str, Hashable | None] | NDArray[np.int64] | None = None,
+    shift: NDArray[np.int64] | None = None,
+    vacated: Collection[str] = (),
+    value_at: NDArray[np.int64] | None = None,
+) -> AuditedRelease:
+    """Return a release as the auditor takes it.
+
+    Parameters
+    ----------
+    owners:
+        Private: by released id the person behind it, None without one; or the number of the person
+        behind each vertex, -1 without one; None: nothing is known.
+    shift:
+        Private: the certificate of the release, see `read_shift`.
+    vacated:
+        Private: ids whose owners left since the release before, see `read_vacated`.
+    value_at:
+        Private: the vertex that shows the value of each, see `read_value_places`.
+    """
+    schema = release.manifest.schema
+    codes, meanings = release.codes()
+    behind: Sequence[Hashable | None] | NDArray[np.int64] | None
+    if isinstance(owners, Mapping):
+        unmatched = len(owners.keys() ^ set(release.ids))
+        behind = [owners.get(name) for name in release.ids]
+    else:
+        unmatched, behind = 0, owners
+    return AuditedRelease(
+        release_id=release.manifest.release_id,
+        sequence_id=release.manifest.sequence_id,
+        params=release.params,
+        ids=release.ids,
+        categories=[meanings[name] for name in schema.quasi_identifiers],
+        codes=codes[:, :-1],
+        is_sensitive=release.is_sensitive(),
+        edges=release.edges,
+        owners=behind,
+        vacated=vacated,
+        unmatched=unmatched,
+        sensitive_texts=CodedTexts(meanings[schema.sensitive], codes[:, -1]),
+        schema=msgspec.to_builtins(schema),
+        shift=shift,
+        value_at=value_at,
+    )
+
+
+def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | None]) -> Case:
+    """Return a release beside its truth, as attacks and figures take it.
+
+    A place whose owner is not in the true graph counts as inserted: nobody is there to be found.
+
+    Raises
+    ------
+    InvalidGraph
+        If that holds for most owners: it is another truth.
+    """
+    part = release.manifest.schema
+    schema = Schema(tuple(part.quasi_identifiers), part.sensitive, frozenset(part.sensitive_values))
+    columns = dict(zip(schema.quasi_identifiers, true.values, strict=True))
+    columns[schema.sensitive] = true.sensitive_texts
+    place = {person: i for i, person in enumerate(true.people)}
+    behind = [place.get(owners.get(name), -1) for name in release.ids]
+    named = sum(owners.get(name) is not None for name in release.ids)
+    if 2 * sum(vertex >= 0 for vertex in behind) < named:
+        msg = f"Most people of {release.manifest.release_id} are not in the truth."
+        raise InvalidGraph(msg, hint=_TRUTH_AFTER_IMPORT)
+    return Case(
+        AttributedGraph.from_columns(schema.expecting_nothing(), columns, true.edges),
+        AttributedGraph.from_columns(schema.expecting_nothing(), release.columns, release.edges),
+        np.array(behind, dtype=np.int64),
+    )
+
+
+def true_graph(
+    graph: AttributedGraph,
+    people: Sequence[Hashable] | NDArray[np.int64],
+    declared: Declared,
+    left_since: frozenset[str] = frozenset(),
+) -> TrueGraph:
+    """Return a true graph as the auditor takes it, its vertices named as `people`."""
+    texts = [CodedTexts(names, graph.codes[:, j]) for j, names in enumerate(graph.categories)]
+    return TrueGraph(people, texts[:-1], texts[-1], graph.edges, declared, left_since)
+
+
+def promise_of(manifest: Manifest) -> Promise:
+    """Return what a release's manifest promises.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If it promises a window that means nothing.
+    """
+    window = manifest.guarantee.w
+    if window == "all" or (isinstance(window, int) and window >= 1):
+        return Promise("all" if window == "all" else int(window), cover=manifest.guarantee.cover)
+    msg = f"The manifest of {manifest.release_id} promises an unknown window."
+    raise ReleaseUnreadable(msg, hint="Known: a number of releases, or all.")
+
+
+class Truth:
+    """The true graphs behind a history: a folder of graphs, or a feed.
+
+    Parameters
+    ----------
+    path:
+        A folder with `vertices.csv` and `edges.csv` per release, a feed (.jsonl, .jsonl.gz), or a
+        folder with a feed and the graph that it goes on from.
+    schema:
+        Says how numbers become buckets; None: the values are as published.
+    """
+
+    def __init__(self, path: Path, schema: Schema | None) -> None:
+        self._path = path
+        self._schema = schema
+        self._feed = _feed_at(path)
+
+    def left_since(self, manifests: Sequence[Manifest]) -> list[frozenset[str]]:
+        """Return for each release of a history the people that left since, as far as is known.
+
+        The service erases them from the mappings of past releases.
+        """
+        if not manifests:
+            return []
+        if self._feed is not None:
+            times = [self._time_us(manifest) for manifest in manifests]
+            # People may have left after the last release, and been erased all the same.
+            self._feed.at(events.TIME_US_MAX, self._schema_of(manifests[-1]), Declared())
+            return [self._feed.left_after(time) for time in times]
+        left: list[frozenset[str]] = []
+        stayed: frozenset[str] | None = None
+        for manifest in reversed(manifests):
+            place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+            people = _people(_either(place, "vertices.csv"))
+            left.append(frozenset() if stayed is None else people - stayed)
+            stayed = people if stayed is None else stayed & people
+        return left[::-1]
+
+    def of(
+        self,
+        manifest: Manifest,
+        declared: Declared,
+        left_since: frozenset[str] = frozenset(),
+    ) -> TrueGraph:
+        """Return the true graph at a release's nominal time.
+
+        Raises
+        ------
+        InvalidGraph
+            If the files cannot be read or do not fit the release's attributes.
+        """
+        schema = self._schema_of(manifest)
+        if self._feed is not None:
+            true = self._feed.at(self._time_us(manifest), schema, declared)
+            return dataclasses.replace(true, left_since=left_since)
+        place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+        files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
+        source = read_graph(files[0], files[1], schema.expecting_nothing())
+        return true_graph(source.graph, source.ids, declared, left_since)
+
+    def _time_us(self, manifest: Manifest) -> int:
+        time = nominal_time(manifest)
+        if time is None:
+            msg = f"{manifest.release_id} has no nominal time to read the feed up to."
+            raise InvalidGraph(msg, hint="Give --truth a folder with the true graph.")
+        return (time - EPOCH) // MICROSECOND
+
+    def _schema_of(self, manifest: Manifest) -> Schema:
+        part = manifest.schema
+        if self._schema is None:
+            sensitive_values = frozenset(part.sensitive_values)
+            return Schema(tuple(part.quasi_identifiers), part.sensitive, sensitive_values)
+        if self._schema.attributes != (*part.quasi_identifiers, part.sensitive):
+            msg = "The schema file lists other attributes than the release."
+            raise InvalidGraph(msg, hint="Give the schema that the releases were made with.")
+        return self._schema
+
+
+def nominal_time(manifest: Manifest) -> datetime.datetime | None:
+    """Return the nominal time of a release.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If it is no time.
+    """
+    if manifest.nominal_time is None:
+        return None
+    try:
+        time = datetime.datetime.fromisoformat(manifest.nominal_time)
+    except ValueError as error:
+        msg = f"The manifest of {manifest.release_id} has a nominal time that is none."
+        raise ReleaseUnreadable(msg) from error
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
+def _feed_at(path: Path) -> TrueFeed | None:
+    """Return the feed that is the truth, or that lies in a folder with an imported graph."""
+    if path.is_file():
+        return TrueFeed(path)
+    feeds = [*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")]
+    if len(feeds) > 1:
+        msg = f"{path} holds several feeds."
+        raise InvalidGraph(msg, hint="Leave the one that the service read.")
+    if not feeds:
+        return None
+    return TrueFeed(feeds[0], (_either(path, "vertices.csv"), _either(path, "edges.csv")))
+
+
+def _people(path: Path) -> frozenset[str]:
+    """Return the ids in a graph's vertex file; nobody if it is none, which `Truth.of` reports."""
+    with suppress(InvalidGraph):
+        return frozenset(vertex for _, vertex, _ in People(path, []).rows({}))
+    return frozenset()
+
+
+def _either(folder: Path, name: str) -> Path:
+    """Return the gzipped file if only that is there."""
+    zipped = folder / f"{name}.gz"
+    return zipped if zipped.exists() and not (folder / name).exists() else folder / name

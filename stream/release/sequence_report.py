@@ -1,0 +1,268 @@
+"""The audit of a whole history in files, as one report."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from ktsafe.audit import Usefulness, trace, usefulness
+from ktsafe.sequence_audit import (
+    KINDS,
+    AuditedRelease,
+    Findings,
+    Promise,
+    SequenceAuditor,
+    TrueGraph,
+    Violation,
+    Window,
+)
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.files.private_audits import (
+    read_declared,
+    read_owners,
+    read_shift,
+    read_vacated,
+    read_value_places,
+)
+from ktsafe.stream.files.releases_read import (
+    Manifest,
+    Release,
+    read_manifest,
+    read_release,
+    release_folders,
+)
+from ktsafe.stream.release.audits import Truth, audited, case_of, nominal_time, promise_of
+
+STEPS = {
+    "certificate": "a certificate by cohorts, for any set of releases",
+    "bound": "exact bounds, for any set of releases",
+    "enumeration": "listing the candidate sets that sets of releases can leave",
+    "each release by itself": "the strict verifier, each release by itself",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """Where a history lies.
+
+    Attributes
+    ----------
+    releases:
+        Release folders, or folders of them, in order.
+    mapping, truth:
+        Private folders, see `ktsafe.stream.release.audits`.
+    schema:
+        The schema file, if the true values are not as published.
+    """
+
+    releases: Sequence[Path]
+    mapping: Path | None = None
+    truth: Path | None = None
+    schema: Path | None = None
+
+
+def audit_sequence(
+    sources: Sources,
+    window: Window | None = None,
+    cover: bool | None = None,
+    limit: int = 10,
+    progress: Callable[[str, float], None] = lambda _phase, _done: None,
+) -> dict[str, Any]:
+    """Audit a history and return a JSON-ready report. It is private.
+
+    Parameters
+    ----------
+    window, cover:
+        What to hold the history to; None: what its manifests promise, the most of it.
+    limit:
+        Published ids named per violation.
+
+    Raises
+    ------
+    ReleaseUnreadable, InvalidGraph
+        If files are missing, damaged, or do not fit each other.
+    """
+    folders = release_folders(sources.releases)
+    manifests = [read_manifest(folder) for folder in folders]
+    promise = _promise(manifests, window, cover)
+    schema = None if sources.schema is None else read_schema(sources.schema)
+    truth = None if sources.truth is None else Truth(sources.truth, schema)
+    left_since = [] if truth is None else truth.left_since(manifests)
+    auditor = SequenceAuditor(promise, examples_max=limit)
+    parts: list[_Part] = []
+    violations = _order_violations(manifests)
+    for i, (folder, manifest) in enumerate(zip(folders, manifests, strict=True)):
+        progress(manifest.release_id, i / len(folders))
+        if not parts or parts[-1].sequence_id != manifest.sequence_id:
+            if parts:
+                parts[-1].close(auditor)
+            parts.append(_Part(manifest.sequence_id))
+        left = left_since[i] if left_since else frozenset()
+        release, true, found = _read(folder, sources.mapping, truth, left)
+        findings = auditor.extend(release, true)
+        parts[-1].add(findings, found)
+        violations.extend(findings.violations)
+    if parts:
+        parts[-1].close(auditor)
+    return {
+        "safe": not violations,
+        "releases": len(folders),
+        "promise": {"window": promise.window, "cover": promise.cover},
+        "sequences": [part.to_mapping() for part in parts],
+        "violations": _by_kind(violations),
+        "not_checked": _not_checked(sources),
+    }
+
+
+def _read(
+    folder: Path, mapping: Path | None, truth: Truth | None, left_since: frozenset[str]
+) -> tuple[AuditedRelease, TrueGraph | None, Usefulness | None]:
+    """Return a release as the auditor takes it, the truth behind it, and what they share."""
+    release = read_release(folder)
+    if mapping is None:
+        return audited(release), None, None
+    name = release.manifest.release_id
+    owners, declared = read_owners(mapping, name), read_declared(mapping, name)
+    shift, vacated = read_shift(mapping, release), read_vacated(mapping, name)
+    taken = audited(release, owners, shift, vacated, read_value_places(mapping, release))
+    if truth is None:
+        return taken, None, None
+    true = truth.of(release.manifest, declared, left_since)
+    return taken, true, _usefulness(release, true, owners)
+
+
+class _Part:
+    """The figures of one sequence of the history."""
+
+    def __init__(self, sequence_id: str) -> None:
+        self.sequence_id = sequence_id
+        self._findings: list[Findings] = []
+        self._usefulness: list[Usefulness | None] = []
+        self._shares: dict[str, Any] = {}
+
+    def add(self, findings: Findings, found: Usefulness | None) -> None:
+        self._findings.append(findings)
+        self._usefulness.append(found)
+
+    def close(self, auditor: SequenceAuditor) -> None:
+        """Take what is costly to know once, after the sequence's last release."""
+        self._shares = auditor.shares()
+
+    def to_mapping(self) -> dict[str, Any]:
+        last = self._findings[-1]
+        views = {
+            name: {**last.figures[name], "sensitive_share": self._shares[name]}
+            for name in ("published", "linked")
+            if name in last.figures
+        }
+        others = {
+            name: last.figures[name]
+            for name in ("persistence", "containment")
+            if name in last.figures
+        }
+        steps = [name for name in STEPS if name in self._steps()]
+        return {
+            "sequence_id": self.sequence_id,
+            "releases": len(self._findings),
+            "decided_by": "; ".join(STEPS[step] for step in steps),
+            **views,
+            "changes": self._changes(),
+            "values": last.figures["values"]["k_value_all"],
+            **others,
+            "by_release": [
+                {**findings.to_mapping(), **({"usefulness": found.to_mapping()} if found else {})}
+                for findings, found in zip(self._findings, self._usefulness, strict=True)
+            ],
+        }
+
+    def _steps(self) -> set[str]:
+        return {
+            findings.checked[name]
+            for findings in self._findings
+            for name in ("alpha_by", "linked_alpha_by")
+            if name in findings.checked
+        }
+
+    def _changes(self) -> dict[str, Any]:
+        """Summarize all visible changes, by the candidates that all releases leave."""
+        rows = [findings.figures["changes"] for findings in self._findings]
+
+        def least(name: str) -> int | None:
+            seen = [row[name]["min"] for row in rows if row[name]["min"] is not None]
+            return min(seen, default=None)
+
+        return {
+            "visible": rows[-1]["k_delta_all"]["vertices"],
+            "below_k": rows[-1]["k_delta_all"]["below_k"],
+            "k_delta_min": rows[-1]["k_delta_all"]["min"],
+            "alpha_alike": rows[-1]["alpha_alike"],
+            "k_delta_real_min": least("k_delta_real"),
+            "k_still_min": least("k_still"),
+        }
+
+
+def _usefulness(
+    release: Release, true: TrueGraph, owners: Mapping[str, Hashable | None]
+) -> Usefulness:
+    """Return what a release shares with the truth.
+
+    The mappings of past releases no longer name departed people: their places count as inserted,
+    their ties as hidden.
+    """
+    case = case_of(release, true, owners)
+    return usefulness(trace(case.original, case.released, case.original_of))
+
+
+def _promise(manifests: Sequence[Manifest], window: Window | None, cover: bool | None) -> Promise:
+    """Return what was asked for, or else the most that any manifest promises."""
+    promised = [promise_of(manifest) for manifest in manifests]
+    windows = [promise.window for promise in promised]
+    widest: int | Literal["all"] = (
+        "all" if "all" in windows else max((int(w) for w in windows), default=1)
+    )
+    return Promise(
+        widest if window is None else window,
+        any(promise.cover for promise in promised) if cover is None else cover,
+    )
+
+
+def _order_violations(manifests: Sequence[Manifest]) -> list[Violation]:
+    """Check what only manifests tell: their times, and what they promise."""
+    found = []
+    for before, after in itertools.pairwise(manifests):
+        first, second = nominal_time(before), nominal_time(after)
+        if first is not None and second is not None and first >= second:
+            found.append(Violation("time_order", after.release_id, 1))
+        if before.sequence_id == after.sequence_id and promise_of(before) != promise_of(after):
+            found.append(Violation("guarantee_changed", after.release_id, 1))
+    return found
+
+
+def _by_kind(violations: Iterable[Violation]) -> list[dict[str, Any]]:
+    """Group violations; the first release of each kind is told in full."""
+    kinds: dict[str, list[Violation]] = {}
+    for violation in violations:
+        kinds.setdefault(violation.kind, []).append(violation)
+    return [
+        {
+            "kind": kind,
+            "meaning": KINDS[kind],
+            "releases": [violation.release_id for violation in kinds[kind]],
+            "first": kinds[kind][0].to_mapping(),
+        }
+        for kind in KINDS
+        if kind in kinds
+    ]
+
+
+def _not_checked(sources: Sources) -> list[str]:
+    """Say what could not be judged for want of private files."""
+    missing = []
+    if sources.mapping is None:
+        missing.append("real people, and people over several sequences (no --map)")
+    if sources.truth is None:
+        missing.append("whether the truth is in the releases, and how long ties last (no --truth)")
+    return missing

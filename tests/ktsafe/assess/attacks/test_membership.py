@@ -1,0 +1,178 @@
+"""Membership: true ties and real vertices told from inserted ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ktsafe import PrivacyParams
+from ktsafe.assess.attacks import Case
+from ktsafe.assess.attacks.common.logistic import judged
+from ktsafe.assess.attacks.membership_of_ties import _alike_beside, membership_of_ties
+from ktsafe.assess.attacks.membership_of_vertices import (
+    _detected,
+    candidates,
+    membership_of_vertices,
+)
+from tests.ktsafe.assess.attacks import naive
+from tests.ktsafe.assess.attacks.releases import cases, graph_of, noisy, random_graph
+
+PARAMS = PrivacyParams(k=3)
+
+
+def communities(seed: int, **kwargs) -> Case:
+    """Return a release of a graph of communities, with ties and vertices added at random."""
+    rng = np.random.default_rng(seed)
+    return noisy(random_graph(600, 6000, rng, community=30), rng, **kwargs)
+
+
+def test_ties_across_communities_stand_out() -> None:
+    """Inserted ties between strangers are told by folds and from another graph's release."""
+    case, another = (communities(seed, added=4000) for seed in (0, 1))
+    for lessons in (None, another):
+        (result,) = membership_of_ties(case, np.random.default_rng(0), lessons)
+        assert result.low > 0.95
+        assert result.figures["precision_at_half"] > 0.95
+        assert result.figures["prior"] == pytest.approx(case.is_true_edge.mean())
+
+
+def test_ties_at_random_do_not() -> None:
+    """Where true ties are as random as inserted ones, the area is one half on average of graphs."""
+    areas = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        graph = random_graph(600, 4000, rng)
+        case = noisy(graph, rng, kept=0.6, added=2400, inserted=0, withheld=0)
+        areas.append(membership_of_ties(case, rng)[0].value)
+    assert abs(np.mean(areas) - 0.5) < 0.02
+
+
+def test_vertices_that_share_no_community_stand_out() -> None:
+    """Inserted vertices with few ties are told from people; without any there is nothing to ask."""
+    result, *_ = membership_of_vertices(communities(3, inserted=60, added=300), PARAMS, fresh())
+    assert result.value > 0.9
+    assert result.figures["inserted"] == 60
+    assert membership_of_vertices(communities(4, inserted=0), PARAMS, fresh()) == []
+
+
+def test_inserted_vertices_like_the_others_do_not() -> None:
+    """A release of nobody's ties: inserted vertices look like people."""
+    rng = np.random.default_rng(5)
+    graph = random_graph(600, 3000, rng)
+    case = noisy(graph, rng, kept=0, added=3000, inserted=0, withheld=0)
+    behind = np.where(rng.random(600) < 0.1, -1, case.original_of)
+    result, *_ = membership_of_vertices(Case(graph, case.released, behind), PARAMS, rng)
+    assert result.value < 0.62
+
+
+def test_small_kinds_tell_who_is_inserted_and_nobody_inside_them_is_told() -> None:
+    """Where a kind is small since it was filled up, its size says all that can be said.
+
+    Of 20 people of a rare kind, 10 are inserted; all edges are drawn at random. The control sees
+    sizes alone.
+    """
+    inside = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        codes = np.zeros((600, 3), dtype=int)
+        codes[:20, 1] = 1
+        graph = graph_of(codes, rng.integers(0, 600, (3000, 2)))
+        behind = np.where(np.arange(600) < 10, -1, np.arange(600))
+        whole, part, _ = membership_of_vertices(Case(graph, graph, behind), PARAMS, rng)
+        assert whole.control > 0.95
+        assert part.targets == 20
+        assert part.control == 0.5
+        inside.append(part.value)
+    assert abs(np.mean(inside) - 0.5) < 0.2
+
+
+def test_a_value_that_only_people_show_tells_them() -> None:
+    """Edges are drawn at random, and nobody inserted is sensitive: half of the people are."""
+    rng = np.random.default_rng(0)
+    codes = np.zeros((600, 3), dtype=int)
+    codes[:, 2] = rng.integers(0, 2, 600)
+    codes[:60, 2] = 1
+    graph = graph_of(codes, rng.integers(0, 600, (3000, 2)))
+    behind = np.where(np.arange(600) < 60, -1, np.arange(600))
+    whole, part, _ = membership_of_vertices(Case(graph, graph, behind), PARAMS, rng)
+    assert whole.control < 0.6
+    assert part.value == whole.value
+    assert part.low > 0.6  # 0.75 for who looks at nothing else
+
+
+def test_candidates_that_are_left_are_counted() -> None:
+    """Of four who show the same, three inserted ones that stand out are dropped: one is left.
+
+    Four people beside them keep each other. Inserted vertices stand out by their friends' degree.
+    """
+    codes = np.zeros((30, 3), dtype=int)
+    codes[20:, 1] = 1
+    pairs = [(i, 10 + i) for i in range(8)] + [(10 + i, 20 + j) for i in range(3) for j in range(9)]
+    behind = np.arange(30)
+    behind[:3] = -1
+    case = Case(graph_of(codes, pairs), graph_of(codes, pairs), behind)
+    alike = candidates(case)
+    assert len(set(alike[:8].tolist())) == 1
+    scores = np.ones(30)
+    scores[:3] = 0
+    found = _detected(case, PrivacyParams(k=9), scores, 3, fresh())
+    assert found.figures["dropped_inserted"] == 1
+    sizes = np.bincount(alike, minlength=30)[alike]
+    left = np.array([sizes[v] - 3 * (alike[v] == alike[0]) for v in range(3, 30)])
+    assert found.value == pytest.approx((left < 9).mean())
+    assert found.figures["k_real_below_k"] == pytest.approx((left < 9).mean())
+    assert found.figures["left_min"] == left.min()
+
+
+def test_people_who_are_taken_for_inserted_are_not_found() -> None:
+    """Whoever is dropped by mistake has no candidate left, and is no success."""
+    rng = np.random.default_rng(9)
+    case = noisy(random_graph(40, 60, rng), rng, inserted=5)
+    scores = (case.original_of < 0).astype(float)
+    found = _detected(case, PrivacyParams(k=40), scores, 5, fresh())
+    assert found.figures["dropped_inserted"] == 0
+    assert found.value == pytest.approx(1 - 5 / len(case.places))
+
+
+def test_no_case_is_judged_by_a_model_that_saw_it() -> None:
+    """With features that name every case and truth at random, folds find nothing."""
+    rng = np.random.default_rng(6)
+    truth = rng.random(400) < 0.5
+    chances = judged(np.eye(400)[:, :50], truth, rng)
+    assert abs(np.corrcoef(chances, truth)[0, 1]) < 0.2
+    informed = judged(truth[:, None].astype(float), truth, rng)
+    assert ((informed > 0.5) == truth).all()
+
+
+def test_what_was_learned_is_a_chance() -> None:
+    """In a tenth where three of four lessons are true, the chance is about three quarters."""
+    features = np.repeat(np.arange(4.0), 4000)[:, None]
+    rng = np.random.default_rng(7)
+    truth = rng.random(16_000) < np.repeat([0.1, 0.75, 0.3, 0.9], 4000)
+    chances = judged(np.arange(4.0)[:, None], np.zeros(4, dtype=bool), rng, (features, truth))
+    assert chances == pytest.approx([0.1, 0.75, 0.3, 0.9], abs=0.03)
+
+
+def fresh() -> np.random.Generator:
+    """Return a fresh generator."""
+    return np.random.default_rng(0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_other_neighbours_of_the_other_ends_kind_are_counted(case: Case) -> None:
+    """Edge by edge: of the other neighbours of one end, those who are as the other end is."""
+    graph = case.released
+    kinds = graph.codes[:, -1].astype(np.int64)
+    ties = naive.neighbours(graph)
+    expected = []
+    for edge in graph.edges.tolist():
+        shares = []
+        for u, v in (edge, edge[::-1]):
+            others = [kinds[w] == kinds[v] for w in ties[u] if w != v]
+            shares.append(sum(others) / max(len(others), 1))
+        expected.append(sorted(shares))
+    found = _alike_beside(graph, kinds)
+    assert found.shape == (graph.n_edges, 2)
+    assert found == pytest.approx(np.array(expected).reshape(-1, 2))

@@ -1,0 +1,105 @@
+"""Results: intervals, areas and what is told."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ktsafe.assess.attacks.common.result import (
+    area_under_curve,
+    auc_result,
+    hanley_mcneil,
+    inside_result,
+    share_result,
+    wilson,
+)
+
+
+@given(st.integers(1, 500), st.integers(0, 500))
+def test_wilson_is_where_the_score_test_turns(trials: int, successes: int) -> None:
+    """At either end of the interval the observed share is 1.96 standard errors away."""
+    successes = min(successes, trials)
+    share = successes / trials
+    low, high = wilson(successes, trials)
+    assert low <= share + 1e-12
+    assert high >= share - 1e-12
+    for end in (low, high):
+        if 1e-9 < end < 1 - 1e-9:
+            error = math.sqrt(end * (1 - end) / trials)
+            assert abs(share - end) / error == pytest.approx(1.959964, rel=1e-4)
+
+
+def test_nothing_found_is_above_no_promise() -> None:
+    """Of any number of trials: rounding leaves neither end off its bound."""
+    for trials in range(1, 500):
+        assert wilson(0, trials)[0] == 0.0
+        assert wilson(trials, trials)[1] == 1.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=30))
+def test_area_equals_a_count_over_all_pairs(drawn: list[tuple[int, bool]]) -> None:
+    """The area is the share of pairs in which the true case scores higher, equals counting half."""
+    true = [score for score, flag in drawn if flag]
+    false = [score for score, flag in drawn if not flag]
+    wins = sum((a > b) + (a == b) / 2 for a in true for b in false)
+    expected = wins / (len(true) * len(false)) if true and false else 0.5
+    scores = np.array([score for score, _ in drawn], dtype=float)
+    flags = np.array([flag for _, flag in drawn], dtype=bool)
+    assert area_under_curve(scores, flags) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, 3)), max_size=30))
+def test_area_inside_groups_equals_a_count_over_their_pairs(
+    drawn: list[tuple[int, bool, int]],
+) -> None:
+    """Pairs of one group alone count; who has no counterpart there is no target."""
+    true, false = ([(s, g) for s, flag, g in drawn if flag == kind] for kind in (True, False))
+    wins = [(a > b) + (a == b) / 2 for a, g in true for b, h in false if g == h]
+    scores, flags, groups = (np.array([each[i] for each in drawn], dtype=int) for i in range(3))
+    found = inside_result("x", scores.astype(float), flags.astype(bool), groups.astype(np.int32))
+    assert found.value == pytest.approx(np.mean(wins) if wins else 0.5)
+    mixed = {g for _, g in true} & {g for _, g in false}
+    assert found.targets == sum(g in mixed for _, _, g in drawn)
+    assert found.low <= found.value <= found.high
+
+
+def test_one_group_has_the_interval_of_the_whole_area() -> None:
+    """And a second group like it narrows it by the root of two."""
+    rng = np.random.default_rng(0)
+    scores, flags = rng.random(60), rng.random(60) < 0.5
+    whole = auc_result("x", scores, flags)
+    one = inside_result("x", scores, flags, np.zeros(60, dtype=np.int32))
+    assert (one.value, one.low, one.high) == pytest.approx((whole.value, whole.low, whole.high))
+    twice = inside_result("x", np.tile(scores, 2), np.tile(flags, 2), np.repeat([0, 3], 60))
+    assert twice.high - twice.value == pytest.approx((one.high - one.value) / math.sqrt(2))
+
+
+def test_interval_of_an_area_known_from_the_literature() -> None:
+    """Hanley and McNeil's own example: area .893, 51 abnormal, 58 normal, standard error .032."""
+    low, high = hanley_mcneil(0.893, 51, 58)
+    assert (high - low) / 2 / 1.96 == pytest.approx(0.032, abs=0.001)
+    assert hanley_mcneil(0.5, 0, 10) == (0, 1)
+
+
+def test_a_promise_is_broken_when_the_lower_end_exceeds_it() -> None:
+    """A value above the promise does not do where the interval reaches below."""
+    few, many = np.ones(3), np.ones(300)
+    few[1:] = 0
+    many[100:] = 0
+    assert not share_result("x", few, control=0, promise=0.2).is_broken
+    assert share_result("x", many, control=0, promise=0.2).is_broken
+    assert not share_result("x", many, control=0).is_broken
+
+
+def test_results_are_json_ready() -> None:
+    """A result can be written as JSON, numpy's numbers too."""
+    result = auc_result("x", np.array([0.1, 0.9]), np.array([False, True]))
+    told = json.loads(json.dumps(result.to_mapping()))
+    assert told["value"] == 1
+    assert told["figures"] == {"prior": 0.5}
+    assert told["control"] == 0.5

@@ -1,0 +1,64 @@
+"""Seeds: propagation from a few known people."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.assess.attacks import Case, ids_removed
+from ktsafe.assess.attacks.common import propagation
+from ktsafe.assess.attacks.common.propagation import propagate
+from ktsafe.assess.attacks.seeds import seeds
+from tests.ktsafe.assess.attacks import naive
+from tests.ktsafe.assess.attacks.releases import cases, noisy, random_graph
+
+
+@settings(max_examples=80, deadline=None)
+@given(cases(), st.integers(0, 3), st.integers(1, 2))
+def test_rounds_equal_a_literal_search(case: Case, count: int, rounds: int) -> None:
+    """One or two rounds find whom a search over all pairs finds, with the same chances."""
+    known = case.people[:count]
+    expected = naive.propagated(case, known.tolist(), rounds)
+    chances = propagate(case, known, rounds=rounds).chances
+    assert {v: chances[v] for v in expected} == pytest.approx(expected)
+
+
+def test_the_bound_on_memory_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scoring a few pairs at a time gives the same links."""
+    rng = np.random.default_rng(0)
+    case = noisy(random_graph(80, 400, rng), rng)
+    whole = propagate(case, case.people[:8], rounds=5)
+    monkeypatch.setattr(propagation, "PATHS_MAX", 100)
+    parts = propagate(case, case.people[:8], rounds=5)
+    assert parts.link.tolist() == whole.link.tolist()
+    assert parts.chances.tolist() == whole.chances.tolist()
+
+
+def test_the_positive_control_is_broken() -> None:
+    """With ids removed and nothing else, one per cent of the people give the others away."""
+    rng = np.random.default_rng(0)
+    graph = random_graph(400, 4000, rng)
+    for result in seeds(Case(graph, *ids_removed(graph, rng)), rng):
+        assert result.value > 0.95
+        assert result.figures["linked_right"] > 0.95
+        assert result.promise is None
+        assert sum(n for band, (n, _) in result.bands.items() if "degree" in band) == result.targets
+
+
+def test_the_negative_control_is_chance() -> None:
+    """Where all shown ties are strangers', seeds find about as many as guessing."""
+    rng = np.random.default_rng(1)
+    graph = random_graph(600, 3000, rng)
+    for result in seeds(noisy(graph, rng, kept=0, added=3000), rng):
+        assert result.value < 0.03
+
+
+def test_nobody_and_seeds_only() -> None:
+    """A release of nobody, and one where the only person is the seed, leave no target."""
+    rng = np.random.default_rng(2)
+    for n in (0, 1):
+        graph = random_graph(n, 0, rng)
+        for result in seeds(Case(graph, graph, np.arange(n)), rng):
+            assert result.targets == 0

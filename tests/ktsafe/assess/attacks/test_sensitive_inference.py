@@ -1,0 +1,63 @@
+"""Sensitive inference: what the nearest candidates tell of a person's sensitive value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ktsafe import PrivacyParams
+from ktsafe.assess.attacks import Case, ids_removed
+from ktsafe.assess.attacks.common.nearest import nearest_share
+from ktsafe.assess.attacks.one_hop import joint_rows
+from ktsafe.assess.attacks.sensitive_inference import sensitive_inference
+from tests.ktsafe.assess.attacks import naive
+from tests.ktsafe.assess.attacks.releases import cases, noisy, random_graph
+
+PARAMS = PrivacyParams(k=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_shares_equal_a_count_over_all_candidates(case: Case) -> None:
+    """The share among the nearest candidates is that of a literal search."""
+    texts = naive.qi_texts(case.released)
+    flags = case.released.is_sensitive.astype(float)
+    expected = []
+    for place, person in enumerate(case.original_of.tolist()):
+        if person < 0:
+            continue
+        known = naive.star(case.original, person, "joint")
+        distances = {}
+        for u in range(len(texts)):
+            if texts[u] == texts[place]:
+                seen = naive.star(case.released, u, "joint")
+                distances[u] = sum(abs(known[f] - seen[f]) for f in known.keys() | seen.keys())
+        best = [u for u, d in distances.items() if d == min(distances.values())]
+        expected.append(sum(flags[u] for u in best) / len(best))
+    found = nearest_share(
+        *joint_rows(case), case.places, case.tuples[1], (1, 1), flags.reshape(-1, 1)
+    )
+    assert found[:, 0].tolist() == pytest.approx(expected)
+
+
+def test_the_positive_control_is_broken() -> None:
+    """With ids removed and nothing else, sensitive people are named rightly, far above alpha."""
+    rng = np.random.default_rng(0)
+    graph = random_graph(300, 6000, rng)
+    found = {
+        r.attack: r for r in sensitive_inference(Case(graph, *ids_removed(graph, rng)), PARAMS, rng)
+    }
+    assert found["sensitive_inference.candidates"].low > 0.99
+    assert found["sensitive_inference.named"].value > 0.99
+    assert found["sensitive_inference.named"].is_broken is (PARAMS.alpha < 0.99)
+
+
+def test_the_negative_control_is_chance() -> None:
+    """Where all shown ties are strangers', the nearest candidates tell nothing of the person."""
+    rng = np.random.default_rng(1)
+    graph = random_graph(900, 9000, rng)
+    case = noisy(graph, rng, kept=0, added=9000, inserted=0, withheld=0)
+    found = {r.attack: r for r in sensitive_inference(case, PARAMS, rng)}
+    assert found["sensitive_inference.candidates"].low < 0.53
+    assert found["sensitive_inference.neighbours"].low < 0.53

@@ -1,0 +1,205 @@
+"""What a report says, out of private audits; the public edition says little of it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ktsafe.assess.report.content import ReleaseWithFigures, answer, attacked, content, safety
+from ktsafe.assess.report.page import page
+from ktsafe.assess.report.public_page import COUNT_MIN, public_content
+from ktsafe.assess.report.words import parameters
+from ktsafe.audit.freshness import RECENT
+from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
+from tests.ktsafe.assess.report.examples import PARAMS, Page, private, told
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """Return the example's audit with another figure in one place."""
+    audit: dict[str, Any] = copy.deepcopy(dict(told().audit))
+    *names, last = path.split(".")
+    part = audit
+    for name in names:
+        part = part.setdefault(name, {})
+    part[last] = value
+    return audit
+
+
+def test_figures_are_those_of_the_audit() -> None:
+    """Nothing is computed twice: what the audit tells stands in the report as it is."""
+    audit, found = told().audit, private()
+    assert found["utility"]["usefulness"] == audit["usefulness"]
+    assert found["cost"]["total"] == audit["cost"]["total"]
+    assert found["least_protected"]["fewest_real"] == audit["privacy"]["all"]["k_real"]["min"]
+    assert found["utility"]["degree_bands"] == audit["utility"]["degree_bands"]
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_a_safe_release_keeps_every_guarantee() -> None:
+    """Each guarantee is kept for everybody, and the worst figure is within its bound."""
+    found = private()["safety"]
+    assert found["verdict"] != "broken"
+    assert {row["kept"] for row in found["guarantees"]} == {1.0}
+    assert found["guarantees"][0]["worst"] >= PARAMS.k
+    assert found["guarantees"][-1]["worst"] <= PARAMS.alpha
+
+
+def followed(index: int = 1, came: int = 7) -> ReleaseWithFigures:
+    """Return the example as a release of a sequence, with ties that began one release ago."""
+    nobody = {age: {"count": 0, "shown": None} for age in FRESHNESS_AGES}
+    ratio = {"count": 40, "shown": 0.375, "ratio": 0.75}
+    none = {"count": 0, "shown": None, "ratio": None}
+    found = {
+        "ties": {age: ratio if age in {"1", RECENT} else none for age in FRESHNESS_AGES},
+        **dict.fromkeys(("ended", "newcomers", "leavers"), nobody),
+        "changed": {"came": came, "gone": 1_500, "came_true": 3, "came_true_share": 0.425},
+        "latest": {"f1": 0.875},
+    }
+    return dataclasses.replace(told(index), audit={**told(index).audit, "freshness": found})
+
+
+def test_a_sequence_is_worth_its_mean_and_follows_by_age() -> None:
+    """Mean and worst stand beside the last release's figures; ages without changes are left out."""
+    history = [told(1), followed(2)]
+    found = content(history, "now")
+    f1 = [each.audit["usefulness"]["edges"]["f1"] for each in history]
+    assert found["over_time"]["edge_f1"]["worst"] == min(f1)
+    assert found["over_time"]["edge_f1"]["mean"] == pytest.approx(sum(f1) / 2, abs=1e-6)
+    assert found["over_time"]["edge_f1_latest"] == {"mean": 0.875, "worst": 0.875}
+    words = Page(page(found)).words
+    assert f"F1 {sum(f1) / 2:.2f} on average, {min(f1):.2f} at worst" in words
+    assert "7 edges came and 1,500 went. Of those that came 42.5% are true." in words
+    assert "up to 12" in words
+    assert "Of those that came" not in Page(page(content([told(1), followed(2, 0)], "now"))).words
+    assert "How the release follows" not in Page(page(private(2))).words
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("privacy.all.k_claimed.below_k", 1),
+        ("privacy.all.alpha.above_alpha", 1),
+        ("audit.safe", False),
+        (
+            "audit.figures.published.candidates",
+            {"vertices": 9, "min": 1, "below_k": 1},
+        ),
+    ],
+)
+def test_one_person_less_and_it_is_not_safe(path: str, value: Any) -> None:
+    """Safety has no degrees."""
+    assert safety(changed(path, value))["title"].startswith("NOT safe")
+
+
+def test_changes_are_guaranteed_only_where_that_is_said() -> None:
+    """Without cover, changes with few candidates break nothing."""
+    audit = changed("audit.figures.changes.k_delta", {"vertices": 4, "min": 1, "below_k": 4})
+    assert safety(audit)["verdict"] != "broken"
+    assert safety(audit, covers_changes=True)["verdict"] == "broken"
+
+
+def test_the_sharpest_variant_of_an_attack_is_told() -> None:
+    """The one highest above its promise, and one without promise only if no other has one."""
+
+    def result(name: str, value: float, promise: float | None, targets: int = 9) -> dict[str, Any]:
+        return {
+            "attack": name,
+            "measure": "share",
+            "targets": targets,
+            "value": value,
+            "interval": [value - 0.01, value + 0.01],
+            "control": 0.0,
+            "promise": promise,
+            "is_broken": False,
+        }
+
+    results = [
+        result("a.mild", 0.1, 0.2),
+        result("a.sharp", 0.3, 0.2),
+        result("a.wild", 0.9, None),
+        result("b.only", 0.9, None),
+        result("c.nobody", 0.9, 0.1, targets=0),
+    ]
+    found = attacked({"attacks": {"results": results}})
+    assert [each["variant"] for each in found] == ["a.sharp", "b.only"]
+
+
+def test_claims_are_told_beside_alpha() -> None:
+    """Where nothing is promised of them; other figures stand beside their bound alone."""
+    mine = {"variant": "a.named", "value": 0.1, "control": 0.2, "promise": None}
+    mine["without_target"] = None
+    assert answer({**mine, "alpha": 0.2}).endswith("bound none; alpha 0.200)")
+    assert answer({**mine, "alpha": None}).endswith("bound none)")
+    assert "without the target 0.300, bound" in answer(
+        {**mine, "alpha": None, "without_target": 0.3}
+    )
+
+
+def test_an_old_audit_without_measurements_has_a_report() -> None:
+    """What nobody measured is told as unknown, not as nought."""
+    audit = {k: v for k, v in told().audit.items() if k not in {"utility", "attacks"}}
+    found = content([dataclasses.replace(told(), audit=audit)], "now")
+    assert found["utility"]["score"] is None
+    assert found["utility"]["degree_bands"] is None
+    assert found["safety"]["attacks"] == []
+    assert found["safety"]["risk_curve"] is None
+    assert found["safety"]["verdict"] == "short"
+
+
+def test_drift_has_a_row_per_release() -> None:
+    """In the order of publication; a single release has no drift."""
+    assert private()["drift"] == []
+    rows = private(3)["drift"]
+    assert [row["release_id"] for row in rows] == ["000001-X", "000002-X", "000003-X"]
+
+
+def test_parameters_are_told_in_words() -> None:
+    """Every parameter of the promise is there, with its value in the sentence."""
+    said = parameters(PARAMS.to_mapping(), "all", "exchanged")
+    rows = {row["name"]: row for row in said}
+    assert rows.keys() >= {"k", "alpha", "t", "epsilon", "hops", "window", "values"}
+    assert "of a member of its cohort" in rows["values"]["means"]
+    assert "5 candidates" in rows["k"]["means"]
+    assert "50%" in rows["alpha"]["means"]
+
+
+def test_the_public_edition_says_three_tenths_and_nothing_else_that_is_private() -> None:
+    """Beside sizes, parameters and texts, which are public, there are three whole numbers."""
+    found = public_content(big(), rng=np.random.default_rng(0))
+    public = {"format", "edition", "release_id", "sequence_id", "nominal_time", "size"}
+    public |= {"guarantee", "parameters", "how_to_read", "not_covered"}
+    assert found.keys() - public == {"noise"}
+    assert all(isinstance(share, int) and 0 <= share <= 10 for share in found["noise"].values())
+    ties = big().audit["usefulness"]["edges"]
+    assert found["size"]["edges"] == ties["released"]
+    assert abs(found["noise"]["shown_ties_true"] - 10 * ties["shared"] / ties["released"]) < 1
+
+
+def test_small_releases_have_no_public_shares() -> None:
+    """A tenth of few people would be a person."""
+    assert told().audit["usefulness"]["vertices"]["released"] < COUNT_MIN
+    assert public_content(told())["noise"]["vertices_people"] is None
+
+
+def test_public_shares_hide_a_tie() -> None:
+    """One tie more or less changes what is said no more often than chance does."""
+    at_the_edge = 5_500 * 9_999 // 10_000
+    said = []
+    for shared in (at_the_edge, at_the_edge + 1):
+        rng = np.random.default_rng(0)
+        found = [public_content(big(shared), rng=rng)["noise"] for _ in range(400)]
+        said.append(np.mean([each["shown_ties_true"] for each in found]))
+    assert abs(said[0] - said[1]) < 0.1
+
+
+def big(shared: int = 7_000):
+    """Return the example with the numbers of a larger one."""
+    audit = changed("usefulness.edges", {"true": 12_000, "released": 10_000, "shared": shared})
+    people = {"true": 2_000, "released": 2_000, "shared": 1_990}
+    audit["usefulness"]["vertices"] = people
+    return dataclasses.replace(told(), audit=audit)

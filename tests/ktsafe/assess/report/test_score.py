@@ -1,0 +1,192 @@
+"""The score of a release and its parts."""
+
+from __future__ import annotations
+
+import copy
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe import AttributedGraph, Schema
+from ktsafe.assess.report.score import READS, READS_OVER_TIME, score
+from ktsafe.assess.utility import utility_figures
+from ktsafe.audit import trace, usefulness
+from ktsafe.datasets import uniform
+from tests.ktsafe.assess.report.examples import graph, told
+
+
+def test_the_truth_itself_has_the_full_score() -> None:
+    """Released as it is, a graph has 1 in every part but communities, which differ by run."""
+    true = graph()
+    traced = trace(true, true, np.arange(true.n_vertices))
+    figures = utility_figures(traced, rng=np.random.default_rng(0))
+    figures["communities"]["ami"] = figures["communities"]["ami_again"]
+    found = score(usefulness(traced).to_mapping(), figures)
+    assert {part["name"]: part["score"] for part in found["parts"]} == dict.fromkeys(READS, 1.0)
+    assert found["score"] == 1.0
+
+
+def test_a_release_without_ties_is_good_for_nothing_but_people() -> None:
+    """Everybody alone agrees well with small communities; that is no merit, nor is any distance."""
+    true = graph()
+    bare = AttributedGraph.from_codes(true.schema, true.categories, true.codes, [])
+    traced = trace(true, bare, np.arange(true.n_vertices))
+    figures = utility_figures(traced, rng=np.random.default_rng(0))
+    found = score(usefulness(traced).to_mapping(), figures)
+    parts = {part["name"]: part["score"] for part in found["parts"]}
+    wanted = ("Ties", "Degrees", "Distances", "Clustering", "Communities")
+    assert {parts[name] for name in wanted} == {0.0}
+    assert (parts["People"], parts["Attributes"]) == (1.0, 1.0)
+    assert found["score"] == 0.0
+
+
+NETWORKS = {
+    "uniform": lambda rng: uniform(400, 4000, rng=rng, n_tuples=4),
+    "sparse": lambda rng: uniform(600, 1800, rng=rng, n_tuples=4),
+    "dense": lambda rng: uniform(150, 4000, rng=rng, n_tuples=3),
+    "planted": lambda _: planted(8, 40, 0.3, 0.01),
+    "circles": lambda _: planted(30, 12, 0.7, 0.01),
+}
+
+
+def planted(groups: int, size: int, inside: float, across: float) -> AttributedGraph:
+    """Return a graph of communities whose people have three values at random."""
+    graph = nx.planted_partition_graph(groups, size, inside, across, seed=1)
+    values = np.random.default_rng(1).integers(0, 3, graph.number_of_nodes())
+    schema = Schema(("kind",), "state", frozenset({"ill"}), expect_absent={"ill"})
+    columns = {"kind": [f"kind{value}" for value in values], "state": ["well"] * len(values)}
+    return AttributedGraph.from_columns(schema, columns, list(graph.edges))
+
+
+def score_of_share(true: AttributedGraph, share: float) -> float:
+    """Return the score of a release that shows a random share of the ties, and no others."""
+    order = np.random.default_rng(3).permutation(true.n_edges)
+    kept = true.edges[np.sort(order[: round(share * true.n_edges)])]
+    shown = AttributedGraph.from_codes(true.schema, true.categories, true.codes, kept)
+    traced = trace(true, shown, np.arange(true.n_vertices))
+    figures = utility_figures(traced, rng=np.random.default_rng(0))
+    found: float = score(usefulness(traced).to_mapping(), figures)["score"]
+    return found
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_score_rises_with_the_share_of_ties(name: str) -> None:
+    """No ties score 0, a hundredth of them at most .1; each further tenth scores more."""
+    true = NETWORKS[name](np.random.default_rng(2))
+    assert score_of_share(true, 0) == 0
+    assert score_of_share(true, 0.01) <= 0.1
+    scores = [score_of_share(true, tenths / 10) for tenths in range(11)]
+    assert scores == sorted(scores)
+
+
+def test_a_part_that_is_not_known_leaves_no_score() -> None:
+    """A mean of fewer parts would be another score."""
+    audit = told().audit
+    assert score(audit["usefulness"], audit["utility"])["score"] is not None
+    found = score(audit["usefulness"], None)
+    assert found["score"] is None
+    assert [part["name"] for part in found["parts"] if part["score"] is not None] == [
+        "Ties",
+        "People",
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.floats(0, 1),
+    st.floats(0, 100),
+    st.none() | st.floats(0, 20),
+    st.none() | st.floats(0, 20),
+)
+def test_every_part_lies_between_nothing_and_the_truth(f1, moved, hops, more_hops) -> None:
+    """Whatever the figures, parts and score are from 0 to 1; no score exceeds People."""
+    audit = copy.deepcopy(dict(told().audit))
+    audit["usefulness"]["edges"]["f1"] = f1
+    audit["utility"]["degree_emd"] = moved
+    audit["utility"]["paths"]["mean_hops"] = {"original": hops, "released": more_hops}
+    found = score(audit["usefulness"], audit["utility"])
+    parts = [part["score"] for part in found["parts"]]
+    assert all(part is None or 0 <= part <= 1 for part in parts)
+    if None in parts:
+        assert found["score"] is None
+    else:
+        people = next(part["score"] for part in found["parts"] if part["name"] == "People")
+        assert 0 <= found["score"] <= people + 1e-6
+
+
+def year(ties: list[set[int]], shown: list[set[int]]) -> list[dict[str, object]]:
+    """Return audits of releases whose ties, true and shown, are numbers; counted by sets."""
+    audits: list[dict[str, object]] = []
+    for i, (true, released) in enumerate(zip(ties, shown, strict=True)):
+        size = {"original": {"edges": len(true)}, "released": {"edges": len(released)}}
+        began = true - ties[0]
+        ended = {tie for j in range(i) for tie in (ties[j] & shown[j]) - true}
+        audits.append(
+            {
+                "size": size,
+                "freshness": {
+                    "ties": {"recent": aged(began, released)},
+                    "ended": {"recent": aged({tie for tie in ended if tie % 2}, released)},
+                    "ended_by_leaving": {
+                        "recent": aged({tie for tie in ended if not tie % 2}, released)
+                    },
+                },
+            }
+        )
+    return audits
+
+
+def aged(some: set[int], released: set[int]) -> dict[str, object]:
+    """Return how many there are and the share of them that is shown."""
+    return {"count": len(some), "shown": len(some & released) / len(some) if some else None}
+
+
+def over_time(history: list[dict[str, object]]) -> dict[str, float]:
+    """Return the parts over time."""
+    audit = told().audit
+    found = score(audit["usefulness"], audit["utility"], history)
+    scores = [
+        part["score"] for part in found["parts"] if part["name"] not in ("People", "Attributes")
+    ]
+    limits = [part["score"] for part in found["parts"] if part["name"] in ("People", "Attributes")]
+    assert found["score"] == pytest.approx(np.mean(scores) * np.prod(limits), abs=1e-5)
+    return {p["name"]: p["score"] for p in found["parts"] if p["name"] in READS_OVER_TIME}
+
+
+def test_parts_over_time_are_those_of_sets_of_ties() -> None:
+    """Of 40 new ties 10 are shown, of 20 ended ones 5 still: .25 times .75; 15 for 20 more: .75."""
+    true = [set(range(100)), set(range(20, 140))]
+    late = set(range(15, 20)) | set(range(20, 90)) | set(range(100, 110)) | set(range(200, 230))
+    assert over_time(year(true, [true[0], late])) == {"Trend": 0.75, "Freshness": 0.1875}
+    assert over_time(year(true, true)) == {"Trend": 1.0, "Freshness": 1.0}
+
+
+def test_the_other_sign_and_no_edges_are_worth_nothing() -> None:
+    """Fewer ties where there are more, and nothing at all, have 0 in both parts."""
+    true = [set(range(100)), set(range(140))]
+    assert over_time(year(true, [true[0], set(range(90))])) == {"Trend": 0.0, "Freshness": 0.0}
+    assert over_time(year(true, [set(), set()])) == {"Trend": 0.0, "Freshness": 0.0}
+
+
+def test_parts_over_time_rise_with_the_share_of_ties() -> None:
+    """Each further tenth of the ties, old and new, scores more; a hundredth at most .01."""
+    true = [set(range(1000)), set(range(100, 1600))]
+
+    def of(share: float) -> dict[str, float]:
+        return over_time(year(true, [{t for t in ties if t % 100 < 100 * share} for ties in true]))
+
+    each = [of(tenths / 10) for tenths in range(11)]
+    for name in READS_OVER_TIME:
+        scores = [found[name] for found in each]
+        assert scores == sorted(set(scores))
+        assert of(0.01)[name] <= 0.0101
+
+
+def test_where_nothing_is_followed_there_are_no_parts_over_time() -> None:
+    """A single release, and a sequence whose ties hardly change, keep the parts of one release."""
+    ties = set(range(1000))
+    assert over_time(year([ties], [ties])) == {}
+    assert over_time(year([ties, ties], [ties, ties])) == {}
