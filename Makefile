@@ -67,7 +67,7 @@ check: lint typecheck test ## all that must pass before a change goes in
 bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 	$(RUN) -m lab.benchmarks $(NAME)
 
-bench-all: $(STAMP) java ## benchmarks of a review, six minutes, beside earlier revisions: docs/benchmarks.md
+bench-all: $(STAMP) java ## benchmarks of a review, six minutes, beside earlier revisions: lab/results/benchmarks.md
 	$(RUN) -m lab.benchmarks.by_revision
 
 paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper, FULL=1 for its sizes; goes on
@@ -100,25 +100,25 @@ dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
 databases: $(STAMP) java ## statements on a real PostgreSQL, told by a real Debezium, beside the graph: HISTORIES=100
 	$(RUN) -m lab.trials.databases --histories $(HISTORIES)
 
-faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on where it was ended
-	$(RUN) -m tests.faults --missing --out docs/reliability.md
+faults: $(STAMP) java ## try every fault and write lab/results/reliability.md; goes on where it was ended
+	$(RUN) -m tests.faults --missing --out lab/results/reliability.md
 
 kills: $(STAMP) java ## kill the service 1,000 times on files, 200 on a broker; compare every byte
-	$(RUN) -m tests.faults.kills --out docs/reliability.md
+	$(RUN) -m tests.faults.kills --out lab/results/reliability.md
 
 flips: $(STAMP) ## change single bits of state, audits, releases and backups: FLIPS=1000
-	$(RUN) -m tests.faults.flips --flips $(FLIPS) --out docs/reliability.md
+	$(RUN) -m tests.faults.flips --flips $(FLIPS) --out lab/results/reliability.md
 
 erasures: $(STAMP) ## erase people of unlikely names under kill -9, and look for what is left
 	$(RUN) -m tests.faults.erasures
 
 fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
-	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out docs/reliability.md
+	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out lab/results/reliability.md
 
 long-run: $(STAMP) java ## two hours of events, replayed with faults and kill -9: EVENTS=7200000
 	mkdir -p var
 	$(RUN) -m tests.faults.long_run --events $(EVENTS) --memory var/memory.csv --plot var/memory.svg \
-		--out docs/reliability.md
+		--out lab/results/reliability.md
 
 integration: $(STAMP) java ## run only the tests with a real Kafka broker
 	CI=true $(RUN) -m pytest -m integration

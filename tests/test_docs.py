@@ -33,7 +33,12 @@ CHAPTERS = (
 GUIDE = "\n".join(
     [README, *((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in CHAPTERS)]
 )
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("ops/**/*.md")])
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "ops/**/*.md", "lab/results/*.md")
+    for path in ROOT.glob(pattern)
+)
+
 PROGRAM = typer.main.get_command(app)
 OWN_FOLDERS = ("connectors", "docs", "ktsafe", "lab", "ops", "state", "stream", "tests")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from pathlib import Path
 from typing import Final
 
@@ -33,22 +32,17 @@ Answered = tuple[Experiment, list[Row]]
 HEAD = """# The paper's evaluation, run again
 
 Ren, Ghazinour, Lian: "kt-Safety: Graph Release via k-Anonymity and t-Closeness". \
-`make paper` writes this page and nobody edits it; names in backquotes are the labels of the \
-paper's figures and tables. Every release is judged by the strict verifier: "unsafe" counts \
-released vertices that are not kt-safe. Costs are printed as vertices + edges by which the release \
-differs from the true graph, and their sum is compared.
+`make paper` writes this page. Names in backquotes are the labels of the paper's figures and \
+tables. The strict verifier judges every release. Costs are the vertices and edges by which a \
+release differs from the true graph. Times are core seconds with kernels loaded, one run each on a \
+busy machine. Seed 0.
 
-Time is core seconds of the release, kernels loaded, one run each on a busy machine: up to twice \
-too much. The paper's machine and language were others.
-
-`none`, `pruning`, `partition`, `partition+pruning` and `kl-graph` do what the texts say \
-([paper map](paper-map.md), \
-[decision 34](../ops/adr/0034-a-laboratory-beside-the-product.md)) and leave people unsafe; \
-`exact`, `tolerant` and, for n >= 2, `aligned` are this project's, and leave none. \
-Seed 0 throughout.
+`none`, `pruning`, `partition`, `partition+pruning` and `kl-graph` do what the paper's text says \
+([paper map](../../docs/paper-map.md)) and leave people unsafe. `exact`, `tolerant` and `aligned` \
+are this project's, and leave nobody unsafe.
 
 A claim *agrees* if it holds on every graph measured, agrees *in part* if on some, and *disagrees* \
-if on none. Rows: `evaluation/small.csv` and `evaluation/full.csv`.
+if on none. All measured values: `evaluation/small.csv` and `evaluation/full.csv`.
 
 """
 SMALL: Final = (
@@ -60,43 +54,11 @@ SMALL: Final = (
     "sizes."
 )
 TOP: Final = f"{HEAD}{SMALL}"
-FULL: Final = """# At the paper's sizes
-
-`make paper FULL=1` begins with what is asked of all nine graphs, then goes from small graphs to \
-large ones, and goes on where it was ended. Below is what it has reached."""
 TO_GET_THEM: Final = """Vertices and edges as the paper has them. Put each into a folder of \
 `vertices.csv` (`id` and attributes), `edges.csv` (`source`, `target`) and `schema.toml` \
-([files](files.md)); `make paper DATA=folder` reads them. The project redistributes none. \
-The digests are the first 16 digits of the sha256 of the edges' and the vertices' file."""
-NAMES: Final = {
-    "core_s": "core seconds",
-    "cost": "cost, V + E",
-    "unsafe_originals": "unsafe originals",
-    "safe_share": "kt-safe share",
-    "estimate_over_actual": "estimate / actual",
-    "partition_s": "partition, core s",
-    "anonymize_s": "anonymize, core s",
-    "merge_s": "merge, core s",
-    "partition_share": "partition, share",
-    "pruned_pairs": "pairs ruled out",
-    "largest_component": "largest component",
-    "safe_originals": "kt-safe share of originals",
-    "over_best": "over the best order",
-    "cost_mean": "mean over orders",
-    "cost_sd": "deviation over orders",
-    "degree_mean": "mean degree",
-    "degree_sd": "standard deviation",
-    "degree_root": "root of the sum of squares",
-    "degree_spread": "deviation of the mean over 100 samples",
-    "path_mean": "mean path length",
-    "path_sd": "standard deviation",
-    "path_root": "root of the sum of squares",
-    "connected": "connected pairs, share",
-    "degree_gap": "degrees, half L1 from the original's",
-    "path_gap": "path lengths, half L1",
-    "clustering_gap": "clustering, half L1",
-    "clustering": "mean clustering",
-}
+([files](../../docs/files.md)); `make paper DATA=folder` reads them. \
+The project redistributes none. The digests are the first 16 digits \
+of the sha256 of the edges' and the vertices' file."""
 
 
 def write_page(out: Path, rows: list[Row], full_rows: list[Row]) -> None:
@@ -106,29 +68,11 @@ def write_page(out: Path, rows: list[Row], full_rows: list[Row]) -> None:
         for is_full, found in ((False, derived(rows)), (True, derived(full_rows)))
     )
     parts = [TOP, data_section(), settings(), summary(small, full)]
-    parts += [section(experiment, found) for experiment, found in small]
-    parts.append(FULL)
-    parts += [section(e, found) for e, rows in full if (found := comparable(e, rows))]
     parts.append(left_over(derived(full_rows)))
     drawn = write_plots(out / "evaluation", small)
     pictures = [f"![{title}](evaluation/{file})" for title, file in drawn]
     parts.append("\n\n".join(["## Drawn", *pictures]))
     (out / "evaluation.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-
-
-def comparable(experiment: Experiment, rows: list[Row]) -> list[Row]:
-    """Return the rows of a full run that say more than one value of a sweep."""
-    if experiment.by in {"strategy", "kind"}:
-        return rows
-    graphs = [row["graph"] for row in rows]
-    return [row for row in rows if graphs.count(row["graph"]) > 1]
-
-
-def section(experiment: Experiment, found: list[Row]) -> str:
-    """Return what the page says about an experiment."""
-    lines = [f"## {experiment.title}", ""]
-    lines += [sentence(figure, found) for figure in experiment.figures]
-    return "\n".join([*lines, "", table(experiment, found)])
 
 
 def left_over(rows: list[Row]) -> str:
@@ -243,76 +187,24 @@ def verdict(figure: Figure, rows: list[Row]) -> tuple[str, str]:
     return word, f"{count}; not on {', '.join(against)}"
 
 
-def sentence(figure: Figure, rows: list[Row]) -> str:
-    """Return a figure's line: claim, verdict, reserve."""
-    word, detail = verdict(figure, rows)
-    told = f" ({detail})" if detail else ""
-    return f"- `{figure.label}`. The paper: {figure.claim} **{word}**{told}. {figure.note}".rstrip()
-
-
 def summary(small: list[Answered], full: list[Answered]) -> str:
     """Return the table of all figures and tables, with their verdicts."""
     lines = [
         "## All figures and tables",
         "",
-        "| figure or table | the paper | small run | at the paper's sizes |",
-        "|---|---|---|---|",
+        "| figure or table | the paper | small run | at the paper's sizes | why |",
+        "|---|---|---|---|---|",
     ]
     lines += [
-        "| `data_sets` | nine data sets | above | |",
-        "| `exp_parameter_setting` | settings | above | |",
+        "| `data_sets` | nine data sets | above | | |",
+        "| `exp_parameter_setting` | settings | above | | |",
     ]
     for (experiment, rows), (_, large) in zip(small, full, strict=True):
         for figure in experiment.figures:
-            words = " | ".join(
-                (verdict(figure, rows)[0], ", ".join(filter(None, verdict(figure, large))))
-            )
-            lines.append(f"| `{figure.label}` | {figure.claim} | {words} |")
+            told = (verdict(figure, rows)[0], ", ".join(filter(None, verdict(figure, large))))
+            words = " | ".join((figure.claim, *told, figure.note))
+            lines.append(f"| `{figure.label}` | {words} |")
     return "\n".join(lines)
-
-
-def table(experiment: Experiment, rows: list[Row]) -> str:
-    """Return the measures of an experiment: a line per graph and measure."""
-    columns = list(dict.fromkeys(str(row[experiment.by]) for row in rows))
-    if not columns:
-        return "Nothing was measured: the data is not at hand."
-    graphs = list(dict.fromkeys(row["graph"] for row in rows))
-    at = {(row["graph"], str(row[experiment.by])): row for row in rows}
-    if len(columns) == 1:  # the measures side by side
-        lines = [["graph", *(NAMES.get(measure, measure) for measure in experiment.measures)]]
-        lines += [
-            [g, *(shown(at.get((g, columns[0])), m) for m in experiment.measures)] for g in graphs
-        ]
-    else:
-        lines = [["graph", "", *columns]]
-        for graph, measure in itertools.product(graphs, experiment.measures):
-            cells = [shown(at.get((graph, column)), measure) for column in columns]
-            if any(cells):
-                lines.append([graph, NAMES.get(measure, measure), *cells])
-    lines.insert(1, ["---"] * len(lines[0]))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def shown(row: Row | None, measure: str) -> str:
-    """Return a value as the page prints it."""
-    if row is None:
-        return ""
-    if row["outcome"] != "measured":
-        return row["outcome"]
-    if measure == "cost":
-        if COST[0] not in row:
-            return ""
-        vertices, edges = (
-            sum(row.get(f"{how}_{what}", 0) for how in ("inserted", "deleted"))
-            for what in ("vertices", "edges")
-        )
-        return f"{vertices:,.0f} + {edges:,.0f}"
-    value = row.get(measure)
-    if value is None:
-        return ""
-    if abs(value) < 1e-9:
-        return "0"
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def data_section() -> str:

@@ -1,6 +1,7 @@
 """Tries every fault and writes what came of it.
 
-    python -m tests.faults [--out docs/reliability.md] [--seed 1] [--only NAME] [--without-broker]
+    python -m tests.faults [--out lab/results/reliability.md] [--seed 1] [--only NAME]
+        [--without-broker]
 
 All of it runs on this machine, on loopback. A trial that loses anything ends the run and says how
 to repeat it. What came of each fault is kept in `--kept` as soon as it is known, and the page is

@@ -1,6 +1,6 @@
 """Runs the benchmarks of a review and compares them with those of revisions before.
 
-    python -m lab.benchmarks.by_revision [--only ingest,verify] [--at 41a828f] [--docs docs]
+    python -m lab.benchmarks.by_revision [--only ingest,verify] [--at 41a828f] [--out lab/results]
         [--seconds 1800]
 
 Each benchmark is a process of its own. Of each the table gets the revision, the core seconds of
@@ -8,7 +8,7 @@ all its processes, their share of the core seconds of a reference that runs befo
 the same minutes (so that rows of other machines and loads compare), the greatest resident memory
 of any process, a figure of the benchmark's own where it has one, and a hash of all hashes that it
 printed. A benchmark that fails, or for which no time is left, has no row. The table is
-`evaluation/benchmarks.csv` below the folder of documents, the page beside it is written anew.
+`evaluation/benchmarks.csv` below that folder, the page beside it is written anew.
 
 With `--at` the program of another revision is set up in `var/revisions`, and those benchmarks run
 that measure a program by its commands.
@@ -35,7 +35,7 @@ def main() -> int:
     """Run, print, and return how many benchmarks have no row."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--at", default="", help="another revision, whose program is measured")
-    parser.add_argument("--docs", type=Path, default=Path("docs"), help="where the page goes")
+    parser.add_argument("--out", type=Path, default=Path("lab/results"), help="where the page goes")
     parser.add_argument("--only", default="", help="names of benchmarks, separated by commas")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="by the clock, for all")
     given = parser.parse_args()
@@ -60,11 +60,11 @@ def main() -> int:
         rows.append(
             Row(date, at, name, found.core_s, share, found.peak_mib, found.figure, found.hash)
         )
-    table = given.docs / "evaluation" / "benchmarks.csv"
+    table = given.out / "evaluation" / "benchmarks.csv"
     earlier = read(table)
     together = kept(earlier, rows)
     write(table, together)
-    write_page(given.docs / "benchmarks.md", table.with_suffix(".svg"), together)
+    write_page(given.out / "benchmarks.md", table.with_suffix(".svg"), together)
     print("\n".join(compared(earlier, rows)))
     return lacking
 

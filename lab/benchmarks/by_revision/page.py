@@ -13,9 +13,9 @@ from lab.evaluation.paper_plots import saved
 
 _HEAD = """# Benchmarks by revision
 
-`make bench-all` takes some six minutes on two cores, adds a row for each benchmark to [the table](evaluation/benchmarks.csv), and writes this page. `python -m lab.benchmarks.by_revision --at 41a828f` does the same for the program of another revision, with those benchmarks that use commands alone.
+`make bench-all` takes some six minutes on two cores, adds a row for each benchmark to [the table](evaluation/benchmarks.csv), and writes this page. `python -m lab.benchmarks.by_revision --at REVISION` measures another revision by its commands.
 
-Core seconds depend on the machine and on what else it does. So each benchmark has a *share*: its core seconds over those of a loop that never changes, run before and after it. Shares compare between machines, roughly: beside other work they differ by a tenth or two. A hash is that of all that came out; where it is another one, the results are, too.
+A *share* is the core seconds of a benchmark over those of a fixed loop that runs before and after it, so that shares compare between machines; beside other work they differ by a tenth or two. The hash is of all output.
 
 ![Share of each benchmark by revision, over that of the first](evaluation/benchmarks.svg)
 """  # noqa: E501 -- a paragraph is a line

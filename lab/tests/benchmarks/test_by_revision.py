@@ -8,7 +8,7 @@ from lab.benchmarks.by_revision.page import lines, write_page
 from lab.benchmarks.by_revision.rows import Row, compared, kept, read, write
 from lab.benchmarks.by_revision.running import Benchmark, run
 
-DOCS = Path(__file__).parents[3] / "docs"
+RESULTS = Path(__file__).parents[3] / "lab/results"
 
 OLD = Row("2026-01-01T00:00", "a1", "ingest", 10.0, 5.0, 300, ".5", "h1")
 
@@ -80,10 +80,10 @@ def test_slower_and_other_results_are_marked() -> None:
 
 def test_the_page_is_that_of_the_table(tmp_path: Path) -> None:
     """It says what each benchmark does, and sets each revision beside the first."""
-    rows = read(DOCS / "evaluation" / "benchmarks.csv")
+    rows = read(RESULTS / "evaluation" / "benchmarks.csv")
     assert rows
     write_page(tmp_path / "page.md", tmp_path / "page.svg", rows)
-    assert (tmp_path / "page.md").read_text() == (DOCS / "benchmarks.md").read_text()
+    assert (tmp_path / "page.md").read_text() == (RESULTS / "benchmarks.md").read_text()
     assert "</svg>" in (tmp_path / "page.svg").read_text()
     later = OLD._replace(revision="b2", share=7.5)
     assert "| b2 | 2026-01-01 | 10.0 | 7.50 | 1.50 | 300 | .5 | h1 |" in "\n".join(
