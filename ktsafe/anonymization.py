@@ -1,4 +1,7 @@
-"""One kt-safe release of one graph: prepared, planned by a strategy, and completed."""
+"""One kt-safe release of one graph.
+
+Prepared, planned by a strategy, and completed.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Anonymized:
-    """A released graph and, privately, its mapping to the original and how it was made.
+    """A released graph and, privately, its mapping and how it was made.
 
     Attributes
     ----------
@@ -126,7 +129,9 @@ def anonymize(
 
 
 def anonymize_unverified(request: Request, strategy: Strategy | None = None) -> Anonymized:
-    """Return what a strategy makes, in random order and not verified: to measure it.
+    """Return what a strategy makes, in random order and not verified.
+
+    To measure it.
 
     Parameters
     ----------
@@ -145,7 +150,7 @@ def anonymize_unverified(request: Request, strategy: Strategy | None = None) -> 
 
 
 def anonymize_in_order(request: Request, strategy: Strategy | None = None) -> Anonymized:
-    """Return what `anonymize` does before it draws an order: for what is built upon a release.
+    """Return a release before its order is drawn, to build upon.
 
     The original vertices come first, in their order, then the inserted ones: never to be published.
     It is not verified, and `strategy` is as in `anonymize_unverified`.
@@ -162,7 +167,7 @@ def anonymize_in_order(request: Request, strategy: Strategy | None = None) -> An
 
 
 def anonymize_everybody(request: Request, strategy: Strategy | None = None) -> Anonymized:
-    """Return what `anonymize_in_order` does where nobody is withheld and no value is suppressed.
+    """Return what `anonymize_in_order` does without withholding people or suppressing values.
 
     Not every strategy is safe then, and values stay in place.
     """
@@ -172,7 +177,10 @@ def anonymize_everybody(request: Request, strategy: Strategy | None = None) -> A
 def _made(
     request: Request, strategy: Strategy
 ) -> tuple[Anonymized, NDArray[np.integer[Any]] | None]:
-    """Return the release with values in place, and groups that may exchange them, if there are."""
+    """Return the release with values in place, and groups for exchanges.
+
+    Groups are None if there are none.
+    """
     plan, n = strategy(request), request.graph.n_vertices
     inserted = np.full(len(plan.inserted), -1, dtype=np.int32)
     made = Anonymized(
@@ -189,7 +197,10 @@ def _made(
 def _with_exchanged(
     made: Anonymized, groups: NDArray[np.integer[Any]], rng: np.random.Generator
 ) -> Anonymized:
-    """Return the release with values exchanged within groups; nothing else is drawn otherwise."""
+    """Return the release with values exchanged within groups.
+
+    Nothing else is drawn otherwise.
+    """
     graph = made.graph
     value_at = places_of_values(groups, of_purpose(rng, "values"))
     codes = graph.codes.copy()

@@ -1,4 +1,7 @@
-"""Buckets of numbers and dates: which one a value falls into, and how that is told."""
+"""Buckets of numbers and dates.
+
+Which one a value falls into, and how that is told.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,15 @@ def bucket_text(edges: Sequence[Border], value: Border) -> str:
 
 
 def _ascending(border: Border) -> Border:
-    """Return what is compared: of a moment the time of day stands behind a T, not a blank."""
+    """Return the text that is compared.
+
+    Of a moment the time of day stands behind a T, not a blank.
+    """
     return border.replace(" ", "T", 1) if isinstance(border, str) else border
 
 
 def date_of(value: object) -> str | None:
-    """Return a date as text that ascends with time; None for what is no date."""
+    """Return a date as text that ascends with time; None for others."""
     text = str(value)
     return text if _DATE.fullmatch(text) else None
 

@@ -1,4 +1,7 @@
-"""Lists of edges, shape (m, 2): as numbers, as an adjacency, and what two lists have in common."""
+"""Lists of edges, shape (m, 2).
+
+As numbers, as an adjacency, and what two lists have in common.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ EDGES_AT_ONCE = 4_000_000
 
 
 def edge_keys(edges: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return a number for each edge, shape (m, 2): smaller << 32 | greater, whatever its direction.
+    """Return a number for each edge, shape (m, 2).
+
+    Smaller << 32 | greater, whatever its direction.
 
     Numbers ascend as edges do that are given as (smaller, greater).
     """
@@ -36,7 +41,7 @@ def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def renumbered(
     number: NDArray[np.signedinteger], edges: NDArray[np.integer]
 ) -> NDArray[np.signedinteger]:
-    """Return edges by other numbers of their ends, without those of which an end has none.
+    """Return edges by other numbers of their ends, without lost ends.
 
     Parameters
     ----------
@@ -59,7 +64,9 @@ def renumbered(
 
 
 def n_common_edges(edges: NDArray[np.integer], others: NDArray[np.integer]) -> int:
-    """Return how many edges are in both of two lists, shape (m, 2), each once in any direction.
+    """Return the number of edges in both of two lists, (m, 2).
+
+    Each is counted once, in any direction.
 
     Examples
     --------
@@ -74,7 +81,10 @@ def n_common_edges(edges: NDArray[np.integer], others: NDArray[np.integer]) -> i
 
 
 def _upper(n: int, edges: NDArray[np.integer]) -> csr_array:
-    """Return the upper half of the adjacency matrix of edges: how often each is given."""
+    """Return the upper half of the adjacency matrix of edges.
+
+    How often each is given.
+    """
     # Who only reads feeds has no graph to make, and a fifth of a second less to wait.
     from scipy.sparse import csr_array  # noqa: PLC0415
 

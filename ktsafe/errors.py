@@ -27,7 +27,7 @@ class KtsafeError(Exception):
 
 
 class InvalidParams(KtsafeError):
-    """A privacy parameter is out of its range, or a combination is not supported."""
+    """A privacy parameter out of range, or an unsupported combination."""
 
 
 class InvalidGraph(KtsafeError):
@@ -35,7 +35,9 @@ class InvalidGraph(KtsafeError):
 
 
 class AbsentFromGraph(InvalidGraph):
-    """The schema names attributes or sensitive values that no vertex has: most often misspelt.
+    """The schema names attributes or sensitive values that no vertex has.
+
+    Most often misspelt.
 
     Parameters
     ----------
@@ -54,7 +56,9 @@ class AbsentFromGraph(InvalidGraph):
 
 
 class WrittenOtherwise(InvalidGraph):
-    """Values are spelt otherwise than they are declared, or than they were: nothing is released.
+    """Values are spelt otherwise than they are declared, or than they were.
+
+    Nothing is released.
 
     Whoever has the same value under two spellings is protected as if these were two values, and a
     sensitive one is not protected at all.
@@ -95,7 +99,9 @@ def numbered(word: str, numbers: Sequence[int]) -> str:
 
 
 def fault(what: str, rows: Sequence[int] = (), *, hint: str = "") -> InvalidGraph:
-    """Return an error that names the rows concerned, counted from 0; nothing in them is repeated.
+    """Return an error that names the rows concerned, counted from 0.
+
+    Nothing in them is repeated.
 
     Examples
     --------
@@ -115,7 +121,7 @@ ID_AGAIN: Final = "an id for the second time"
 
 
 def told_lines(file: object, bad: BadLines, word: str = "line") -> list[str]:
-    """Return a text for each kind of bad lines of a file, without what is in them.
+    """Return a text for each kind of bad lines, without their content.
 
     Examples
     --------
@@ -141,7 +147,7 @@ def raise_together(faults: Sequence[InvalidGraph]) -> None:
 
 
 class BelowMinimumUtility(KtsafeError):
-    """A release is safe, and says too little of the true ties to be published.
+    """A safe release with too few of the true ties to publish.
 
     Parameters
     ----------
@@ -163,7 +169,7 @@ class Infeasible(KtsafeError):
 
 
 class OperationFailed(KtsafeError):
-    """Base of the operations that a store, a source or a sink refuses or fails to do.
+    """Base of operations that a store, source or sink refuses or fails.
 
     Parameters
     ----------

@@ -143,12 +143,15 @@ class Schema:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that a table of people must have: all attributes, `NONE` apart."""
+        """The columns that a table of people must have.
+
+        All attributes, `NONE` apart.
+        """
         is_none = self.sensitive == NONE and not self.sensitive_values
         return self.quasi_identifiers if is_none else self.attributes
 
     def expecting_nothing(self) -> Self:
-        """Return this schema for graphs in which nothing that it names need occur, however spelt.
+        """Return this schema with every name optional, however spelt.
 
         That is right for a graph that is judged, not published: nobody is protected by it.
         """
@@ -170,7 +173,7 @@ class Schema:
         return self.group(attribute, self.ungrouped(attribute, value))
 
     def group(self, attribute: str, text: str) -> str:
-        """Return the group that a value is in, or its own text if it is in none."""
+        """Return a value's group, or its own text without one."""
         return self._group_of.get(attribute, {}).get(text, text)
 
     @cached_property
@@ -182,7 +185,9 @@ class Schema:
         }
 
     def ungrouped(self, attribute: str, value: object) -> str:
-        """Return the category of a value before groups: its text, `MISSING`, or its bucket.
+        """Return the category of a value before groups.
+
+        Its text, `MISSING`, or its bucket.
 
         Raises
         ------
@@ -253,7 +258,7 @@ class AttributedGraph:
         codes: ArrayLike,
         edges: ArrayLike,
     ) -> AttributedGraph:
-        """Build a graph from coded attributes, shape (n, d), and an edge list, shape (m, 2).
+        """Build a graph from coded attributes (n, d) and edges (m, 2).
 
         Edges may come in any order and direction; loops and repeated edges are refused.
 
@@ -280,7 +285,7 @@ class AttributedGraph:
     def from_columns(
         cls, schema: Schema, columns: Mapping[str, Sequence[object]], edges: ArrayLike
     ) -> AttributedGraph:
-        """Build a graph from one column of raw values per attribute of the schema.
+        """Build a graph from one column of raw values per attribute.
 
         A missing column is an attribute that nobody gave. Categories are coded in sorted order.
 
@@ -350,7 +355,7 @@ class AttributedGraph:
         return graph
 
     def check_present(self, given: Iterable[str] = ()) -> None:
-        """Refuse a schema that names what no vertex has, unless it expects that.
+        """Refuse names of the schema without holders, unless it expects that.
 
         A misspelt sensitive value would make every release safe, and a misspelt quasi-identifier
         would be published as missing for everybody. A graph without vertices says nothing.
@@ -381,7 +386,7 @@ class AttributedGraph:
         refuse(nobody_gave, nobody_holds, others if nobody_gave else shown[-1])
 
     def check_spelling(self) -> None:
-        """Refuse values that are spelt almost like a sensitive one, unless the schema expects that.
+        """Refuse values spelt almost like a sensitive one, unless expected.
 
         Somebody whose value is `1.0` where `1` is sensitive would be protected as harmless.
 
@@ -413,7 +418,7 @@ class AttributedGraph:
 
     @cached_property
     def edges(self) -> NDArray[np.int32]:
-        """Each edge once as (smaller, greater), int32, shape (m, 2), in ascending order."""
+        """Each edge once as (smaller, greater), ascending, int32, (m, 2)."""
         source = np.repeat(np.arange(self.n_vertices, dtype=np.int32), self.degrees)
         once = source < self.indices
         return np.column_stack((source[once], self.indices[once]))
@@ -438,11 +443,11 @@ class AttributedGraph:
         return classes.astype(np.int32)
 
     def bare(self) -> Self:
-        """Return the same graph without what was worked out of it, which may be larger than it."""
+        """Return the same graph without derived values, which may be large."""
         return dataclasses.replace(self)
 
     def subgraph(self, vertices: NDArray[np.integer]) -> AttributedGraph:
-        """Return the graph on distinct vertices, in the given order, and the edges among them."""
+        """Return the graph on distinct vertices in order, with their edges."""
         position = np.full(self.n_vertices, -1, dtype=np.int32)
         position[vertices] = np.arange(len(vertices))
         among = renumbered(position, self.edges)
@@ -460,7 +465,7 @@ class AttributedGraph:
 
 
 def _whole(edges: ArrayLike) -> NDArray[np.integer]:
-    """Return an edge list as an array of integers, shape (m, 2), as they are if they are such."""
+    """Return an edge list as integers, (m, 2), unchanged if possible."""
     array = np.asarray(edges)
     if not np.issubdtype(array.dtype, np.integer):
         array = array.astype(np.int64)
@@ -468,7 +473,10 @@ def _whole(edges: ArrayLike) -> NDArray[np.integer]:
 
 
 def _is_nan(value: object) -> bool:
-    """Return whether a value is unequal to itself, as NaN is and NaT; pandas.NA does not say."""
+    """Return whether a value is unequal to itself, as NaN is.
+
+    NaT is, too; pandas.NA does not say.
+    """
     try:
         return bool(value != value)  # noqa: PLR0124
     except (TypeError, ValueError):

@@ -1,4 +1,6 @@
-"""How kernels are compiled, and where they are kept: one place for all of them.
+"""How kernels are compiled, and where they are kept.
+
+One place for all of them.
 
 A kernel is a function of arrays and numbers that numba compiles. Nothing is computed here, so
 what judges and what searches may both import it and still share no code.
@@ -46,7 +48,7 @@ if _IS_NUMBA_OURS and kernel_cache.is_shipped() and config.CPU_NAME is None:
 
 
 class _SharedCache(FunctionCache):  # type: ignore[misc]
-    """The compiled kinds of one kernel, which one process at a time adds to.
+    """A kernel's compiled kinds, which one process at a time adds to.
 
     numba reads and writes a kernel's index without a lock. Of two processes that add a kind, one
     would lose its entry, and both might take the same file: the entry that is left could name
@@ -62,7 +64,7 @@ class _SharedCache(FunctionCache):  # type: ignore[misc]
 
 
 class _Compiler(threading.Thread):
-    """Compiles one kind of one kernel, or reads it, and what that needs.
+    """Compiles one kind of one kernel, or reads it with its needs.
 
     It has a thread of its own, since the thread that asks may be ended by an exception at any
     moment, as those of attacks are whose time is up. In the midst of the compiler that leaves its
@@ -84,7 +86,7 @@ class _Compiler(threading.Thread):
             self._error = error
 
     def result(self) -> Any:
-        """Wait for the end and return what was made, or raise what was raised."""
+        """Wait for the end and return the result, or raise its error."""
         self.start()
         self.join()
         if self._error is not None:
@@ -104,7 +106,9 @@ def _apart(compile_kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _widened(compile_kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what compiles one kind for whole numbers, be they int32, int64 or constants.
+    """Return the compiler of one kind for all whole numbers.
+
+    Be they int32, int64 or constants.
 
     Kernels pass each other all of these, and would be compiled once for each of them, and again
     for each constant.
@@ -120,7 +124,10 @@ def _widened(compile_kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _compiled(function: Callable[..., Any], *, is_inner: bool = False, **options: Any) -> Any:
-    """Compile with our options, kept in our folder: numba asks where when it is told to keep."""
+    """Compile with our options, kept in our folder.
+
+    Numba asks where when it is told to keep.
+    """
     elsewhere, config.CACHE_DIR = config.CACHE_DIR, FOLDER
     try:
         compiled = njit(**OPTIONS, no_cpython_wrapper=is_inner, **options)(function)
@@ -139,10 +146,13 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inner_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that only kernels call: the entry for Python is not made."""
+    """Compile a function that only kernels call.
+
+    The entry for Python is not made.
+    """
     return _compiled(function, is_inner=True)
 
 
 def inlined_kernel(function: Callable[..., Any]) -> Any:
-    """Write a function into each kernel that calls it, where a call would cost too much."""
+    """Write a function into calling kernels, where calls cost too much."""
     return _compiled(function, is_inner=True, inline="always")

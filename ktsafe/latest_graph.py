@@ -1,4 +1,6 @@
-"""The latest graph of a sequence: where a pair of classes shows no edge, what it showed last.
+"""The latest graph of a sequence.
+
+Where a pair of classes shows no edge, what it showed last.
 
 A pair of classes is *dark* in a release if both classes have vertices and no edge joins them. Such
 a pair is not shown; it does not follow that there are no ties. All of this is known to every reader
@@ -22,7 +24,7 @@ EDGES_AT_ONCE: Final = 1_000_000
 def dark_pairs(
     classes: NDArray[np.int64], edges: NDArray[np.integer[Any]], limit: int = PAIRS_MAX
 ) -> NDArray[np.int64] | None:
-    """Return the pairs of classes that have vertices on both sides and no edge.
+    """Return the pairs of populated classes without any edge.
 
     Parameters
     ----------
@@ -62,7 +64,9 @@ def dark_pairs(
 def of_dark_pairs(
     classes: NDArray[np.int64], edges: NDArray[np.integer[Any]], former: NDArray[np.integer[Any]]
 ) -> NDArray[np.bool_]:
-    """Return which former edges belong to dark pairs of a release: it shows no edge of their pair.
+    """Return which former edges belong to dark pairs of a release.
+
+    It shows no edge of their pair.
 
     The latest graph of a release has its own edges, and those of the latest graph before it that
     belong to dark pairs. So every dark pair has the edges of its last showing.
@@ -101,7 +105,7 @@ def _shown_pairs(classes: NDArray[np.int64], edges: NDArray[np.integer[Any]]) ->
 def _pairs_of(
     classes: NDArray[np.int64], edges: NDArray[np.integer[Any]]
 ) -> Iterator[tuple[slice, NDArray[np.integer[Any]]]]:
-    """Yield slices of edges, and of each a number for its pair of classes."""
+    """Yield slices of edges, with the number of each edge's class pair."""
     n_classes = int(classes.max(initial=0)) + 1
     # Few bytes stay near, and a sixth of the time of `np.sort` is enough for pairs.
     kind = np.int32 if n_classes**2 < 2**31 else np.int64

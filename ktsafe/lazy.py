@@ -1,4 +1,4 @@
-"""Public names of a package that are loaded when they are first asked for.
+"""A package's public names, loaded when they are first asked for.
 
 The compiler takes a second to load, and the errors of a package are needed without it.
 """

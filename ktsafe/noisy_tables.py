@@ -67,7 +67,7 @@ class NoisyTable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrueChanges:
-    """What began and ended in a true graph since the release before, in numbers.
+    """Ties and people begun and ended since the release before, in numbers.
 
     A person that left and came back counts as both, and so do the ties.
     """
@@ -79,7 +79,7 @@ class TrueChanges:
 
 
 class SecretBytes:
-    """An endless stream of bytes that follow from a secret, and whole numbers drawn from it.
+    """An endless stream of bytes from a secret, and whole numbers.
 
     Parameters
     ----------
@@ -136,7 +136,10 @@ def discrete_laplace(scale: Fraction, source: SecretBytes) -> int:
 
 
 def _is_exp(numerator: int, denominator: int, source: SecretBytes) -> bool:
-    """Return true with probability exp(-numerator / denominator), which is at most 1 in size."""
+    """Return true with probability exp(-numerator / denominator).
+
+    The ratio is at most 1 in size.
+    """
     k = 1
     while source.below(denominator * k) < numerator:
         k += 1
@@ -150,7 +153,7 @@ def noisy_tables(
     source: SecretBytes,
     changes: TrueChanges | None = None,
 ) -> list[NoisyTable]:
-    """Return noisy counts of a true graph, by the values that a published graph shows.
+    """Return noisy counts of a true graph, by a published graph's values.
 
     All tables of ties and degrees together cost `epsilon_micro` for one tie; all tables of people
     together cost as much for whether one person is counted with its values.
@@ -187,7 +190,10 @@ def noisy_tables(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Exact:
-    """A table without noise; `moved` bounds how far one tie, or one person, moves its counts."""
+    """A table without noise.
+
+    `moved` bounds how far one tie, or one person, moves its counts.
+    """
 
     of: str
     by: str | None
@@ -214,7 +220,7 @@ def _of_people(truth: AttributedGraph, published: AttributedGraph) -> Iterator[_
 
 
 def _of_ties(truth: AttributedGraph, published: AttributedGraph) -> Iterator[_Exact]:
-    """Yield ties between the values of each attribute, across each two, and degrees."""
+    """Yield ties by attributes' values, by two attributes, and degrees."""
     names = truth.schema.quasi_identifiers
     values = {name: _values(published, j) for j, name in enumerate(names)}
     at = {name: _places(truth, j, values[name]) for j, name in enumerate(names)}
@@ -255,13 +261,16 @@ def _classes(graph: AttributedGraph) -> list[tuple[str, ...]]:
 
 
 def _values(graph: AttributedGraph, column: int) -> list[str]:
-    """Return the values of an attribute that vertices have, in the order of their texts."""
+    """Return an attribute's values that vertices have, by their texts."""
     texts = graph.categories[column]
     return sorted(texts[code] for code in np.unique(graph.codes[:, column]).tolist())
 
 
 def _places(graph: AttributedGraph, column: int, values: Sequence[str]) -> NDArray[np.int64]:
-    """Return for every vertex where its value is among `values`; behind all others: nowhere."""
+    """Return for every vertex where its value is among `values`.
+
+    Behind all others: nowhere.
+    """
     place: Mapping[str, int] = {text: i for i, text in enumerate(values)}
     of_code = [place.get(text, len(values)) for text in graph.categories[column]]
     found: NDArray[np.int64] = np.array(of_code, dtype=np.int64)[graph.codes[:, column]]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def html_table(rows: Iterable[tuple[str, str]]) -> str:
-    """Return names and what is said of each as a table of HTML.
+    """Return names and texts as a table of HTML.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ranks of integers among the distinct ones, what only one of two sets of keys has, and ids.
+"""Ranks of integers, differences of sets of keys, and ids.
 
 `np.unique`, `np.union1d` and `np.setdiff1d` hash, or sort from scratch, for up to 90 times as long
 as it takes to sort what is in order already, or nearly.
@@ -22,7 +22,9 @@ KEYS_AT_ONCE = 1 << 20
 
 
 def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return the rank of each integer among the distinct ones: int64, of the same shape (n,).
+    """Return the rank of each integer among the distinct ones.
+
+    Int64, of the same shape (n,).
 
     Examples
     --------
@@ -47,7 +49,9 @@ def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
 
 
 def classes_of(columns: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int64]:
-    """Return a number for each distinct row of some columns: its rank, int64, shape (rows,).
+    """Return a number for each distinct row of some columns.
+
+    Its rank, int64, shape (rows,).
 
     The first column counts most.
 
@@ -79,7 +83,7 @@ def are_distinct(values: NDArray[np.integer[Any]]) -> bool:
 def came_and_went(
     before: NDArray[np.int64], after: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys that are only in `after`, and those only in `before`, ascending.
+    """Return keys only in `after` and only in `before`, ascending.
 
     Neither may have a key twice. Keys that ascend in runs take a fraction of the time.
 
@@ -100,7 +104,7 @@ def came_and_went(
 def _only_in_each(
     then: NDArray[np.int64], now: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys that are only in `now`, and those only in `then`; all ascend."""
+    """Return keys only in `now` and only in `then`; all ascend."""
     both = np.concatenate((then, now))
     both.sort(kind="stable")
     is_alone = np.ones(len(both), dtype=np.bool_)
@@ -113,7 +117,7 @@ def _only_in_each(
 
 
 class Ids(Sequence[str]):
-    """Numbers as ids of 16 hexadecimal digits, each made when it is asked for.
+    """Numbers as ids of 16 hexadecimal digits, made on demand.
 
     As texts they would take nine times the memory.
 
@@ -133,7 +137,10 @@ class Ids(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Ids | None:
-        """Return texts as ids; None if one is not 16 hexadecimal digits as they are written."""
+        """Return texts as ids.
+
+        None if one is not 16 hexadecimal digits as they are written.
+        """
         numbers = np.empty(len(texts), dtype=np.uint64)
         for begin in range(0, len(texts), AT_ONCE):
             some = texts[begin : begin + AT_ONCE]
@@ -149,7 +156,7 @@ class Ids(Sequence[str]):
         return cls(numbers)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether these are the same texts in the same order, in a list or as ids."""
+        """Return whether these are equal texts in order, listed or as ids."""
         if isinstance(other, Ids):
             return np.array_equal(self.numbers, other.numbers)
         return isinstance(other, list) and list(self) == other

@@ -1,4 +1,4 @@
-"""How a release is searched for, and what is done to people who are too few for a cohort."""
+"""Options of the search for a release and of rare people."""
 
 from __future__ import annotations
 

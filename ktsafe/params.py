@@ -30,7 +30,9 @@ Reading = Literal["walk", "induced"]
 
 
 def exact(value: Fraction | float | str, name: str) -> Fraction:
-    """Return `value` as the rational a person meant: 0.1 is 1/10, not its binary neighbour.
+    """Return `value` as the rational a person meant.
+
+    0.1 is 1/10, not its binary neighbour.
 
     Raises
     ------
@@ -59,7 +61,7 @@ What began before that version meant the field's default, so the default never c
 
 
 class Mapped:
-    """A dataclass of plain values and rationals that is written as JSON and read again."""
+    """A dataclass of plain values and rationals, written as JSON and read."""
 
     __slots__ = ()
 
@@ -69,7 +71,9 @@ class Mapped:
         return {n: str(x) if isinstance(x, Fraction) else x for n, x in fields.items()}
 
     def to_fixed(self) -> dict[str, Any]:
-        """Return what a sequence of releases fixes: `to_mapping`, but for later fields at default.
+        """Return what a sequence of releases fixes.
+
+        `to_mapping`, but for later fields at default.
 
         A sequence that an older version began has the same value of it, so it goes on.
 
@@ -165,10 +169,16 @@ class PrivacyParams(Mapped):
 
     @property
     def sees_stars(self) -> bool:
-        """Whether neighbourhoods are stars (n = 1, walk), whose edit distance is one of degrees."""
+        """Whether neighbourhoods are stars (n = 1, walk).
+
+        The edit distance of stars is one of degrees.
+        """
         return self.n_hops == 1 and self.reading == "walk"
 
     @property
     def group_size_min(self) -> int:
-        """Least size m of a group that can hold one sensitive vertex: max(k, ceil(1/alpha))."""
+        """Least size m of a group that can hold one sensitive vertex.
+
+        max(k, ceil(1/alpha)).
+        """
         return max(self.k, math.ceil(1 / self.alpha))

@@ -1,4 +1,6 @@
-"""What installed packages add to ours: objects that they name in the metadata of their wheels.
+"""What installed packages add to ours.
+
+Objects that they name in the metadata of their wheels.
 
 A package offers an object in a group of entry points, in its pyproject.toml:
 

@@ -16,7 +16,7 @@ from ktsafe.graph import AttributedGraph
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class QuasiIdentifierSpace:
-    """The quasi-identifier tuples that occur in a graph, and the columns they count in.
+    """The quasi-identifier tuples in a graph, and their columns of counts.
 
     Attributes
     ----------

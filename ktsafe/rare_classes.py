@@ -71,7 +71,7 @@ def class_sizes(graph: AttributedGraph) -> NDArray[np.int64]:
 def with_rare_suppressed(
     graph: AttributedGraph, k: int, rng: np.random.Generator
 ) -> AttributedGraph:
-    """Return the graph with quasi-identifiers made missing until every class has k vertices.
+    """Return the graph with quasi-identifiers missing until classes have k.
 
     One attribute is suppressed where that is enough to share a class with k others, two where one
     is not, and so on; those with most values go first. If fewer than k vertices end up without
@@ -110,7 +110,7 @@ def with_rare_suppressed(
 def with_sensitive_suppressed(
     graph: AttributedGraph, params: PrivacyParams, rng: np.random.Generator
 ) -> AttributedGraph:
-    """Return the graph with sensitive values made missing where a class has too many.
+    """Return the graph with surplus sensitive values of classes missing.
 
     The surplus of sensitive members, drawn at random, shows the missing value. No more do, since a
     class within alpha can be divided into cohorts within alpha. Random harmless members join them:
@@ -144,7 +144,7 @@ def with_sensitive_suppressed(
 def _with_missing(
     graph: AttributedGraph, attributes: range | list[int]
 ) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int32]]:
-    """Return categories in which the given attributes can be missing, and the code of missing."""
+    """Return categories with room for missing values, and their code."""
     categories = list(graph.categories)
     missing = np.full(len(categories), -1, dtype=np.int32)
     for j in attributes:
@@ -155,7 +155,10 @@ def _with_missing(
 
 
 def _subsets(graph: AttributedGraph, rare: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
-    """Yield sets of attributes to be suppressed: small ones first, among them the finest."""
+    """Yield sets of attributes to be suppressed.
+
+    Small ones first, among them the finest.
+    """
     q = graph.codes.shape[1] - 1
     values = [len(np.unique(graph.codes[rare, j])) for j in range(q)]
     finest = sorted(range(q), key=lambda j: (-values[j], j))
@@ -173,7 +176,7 @@ def _spared(
     wanted: int,
     rng: np.random.Generator,
 ) -> list[int]:
-    """Return up to `wanted` random vertices whose classes keep k without them."""
+    """Return up to `wanted` random vertices that their classes can spare."""
     found: list[int] = []
     for v in rng.permutation(len(codes)).tolist():
         if len(found) >= wanted:

@@ -1,4 +1,4 @@
-"""Values that a schema does not know under their spelling, which protects nobody.
+"""Values unknown to a schema under their spelling: they protect nothing.
 
 Either no vertex shows what it names, or one shows almost that.
 """
@@ -31,7 +31,9 @@ What joins or separates letters (U+200C, U+200D) and marks their direction belon
 
 
 def holds_control(text: str) -> bool:
-    r"""Whether a text holds an end of line or another control character: no id and no value may.
+    r"""Whether a text holds an end of line or another control character.
+
+    No id and no value may.
 
     Tables, logs and terminals of those who read them would take it for more than a text.
 
@@ -84,7 +86,7 @@ def checked_groups(
 
 
 def refuse(attributes: Sequence[str], values: Sequence[str], there: Iterable[str]) -> None:
-    """Refuse the attributes that nobody gave, then the sensitive values that nobody holds.
+    """Refuse attributes that are missing, then sensitive values without a holder.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def likeness(text: str) -> str:
 def check_alike(
     attribute: str, shown: Iterable[str], sensitive: Collection[str], harmless: Collection[str]
 ) -> None:
-    """Refuse values that are spelt almost like a sensitive one and are not declared themselves.
+    """Refuse undeclared values spelt almost like a sensitive one.
 
     Parameters
     ----------
@@ -157,7 +159,7 @@ def check_alike(
 
 
 def near(name: str, texts: Iterable[str]) -> list[str]:
-    """Return the texts that look like `name`, the most alike first, whatever their case.
+    """Return texts like `name`, the most alike first, whatever their case.
 
     Examples
     --------
@@ -171,6 +173,9 @@ def near(name: str, texts: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(texts: Iterable[str]) -> str:
-    """Return the question whether one of these is meant; empty if there is none."""
+    """Return the question whether one of these is meant.
+
+    Empty if there is none.
+    """
     meant = " or ".join(map(repr, texts))
     return f"Did you mean {meant}?" if meant else ""

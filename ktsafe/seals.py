@@ -38,7 +38,7 @@ HEX_64: Final = re.compile(r"[0-9a-f]{128}")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Seal:
-    """The `seal` of a manifest, see above. Hashes, key and signature are hexadecimal."""
+    """The `seal` of a manifest. Hashes, key and signature are hexadecimal."""
 
     before: str | None
     size: int
@@ -79,7 +79,10 @@ def merkle_root(entries: Sequence[bytes]) -> bytes:
 
 
 def prefix_roots(entries: Sequence[bytes]) -> list[bytes]:
-    """Return the Merkle tree hash of the first 0, 1, 2, ... and of all entries."""
+    """Return the Merkle tree hashes of the first 0, 1, ... entries.
+
+    The last one is of all.
+    """
     roots = [hashlib.sha256(b"").digest()]
     peaks: list[bytes] = []
     for count, entry in enumerate(entries, start=1):
@@ -95,12 +98,12 @@ def prefix_roots(entries: Sequence[bytes]) -> list[bytes]:
 
 
 def log_root(digests: Sequence[str]) -> str:
-    """Return the root, hexadecimal, over the sha256 of manifests in order of publication."""
+    """Return the hexadecimal root over manifests' sha256 in order."""
     return merkle_root([bytes.fromhex(digest) for digest in digests]).hex()
 
 
 def signed_bytes(manifest: bytes, signature: str) -> bytes:
-    """Return what is signed of a manifest: its bytes without the digits of the signature."""
+    """Return the signed bytes of a manifest: without the signature's digits."""
     return manifest.replace(b'"signature": "' + signature.encode() + b'"', b'"signature": ""')
 
 
@@ -134,7 +137,10 @@ def read_seal(manifest: bytes) -> Seal | None:
 
 
 def reason_of(marker: bytes) -> str:
-    """Return why a release was withdrawn, as its marker says; a damaged marker withdraws, too."""
+    """Return why a release was withdrawn, as its marker says.
+
+    A damaged marker withdraws, too.
+    """
     try:
         why = json.loads(marker)["why"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -176,7 +182,7 @@ def is_signed_by(manifest: bytes, seal: Seal) -> bool:
 
 
 def check_seals(manifests: Sequence[bytes], keys: Sequence[bytes] = ()) -> list[SealCheck]:
-    """Check manifests in the order in which they are said to be published.
+    """Check manifests in the order of their alleged publication.
 
     Parameters
     ----------
@@ -213,7 +219,7 @@ def check_seals(manifests: Sequence[bytes], keys: Sequence[bytes] = ()) -> list[
 def _chain_problems(
     names: Sequence[str], digests: Sequence[str], seals: Sequence[Seal | None]
 ) -> tuple[list[list[str]], list[bool]]:
-    """Return how each manifest does not fit to those before it, and whether its log is theirs."""
+    """Return each manifest's misfit with earlier ones, and its log's."""
     found: list[list[str]] = [[] for _ in names]
     roots = [root.hex() for root in prefix_roots([bytes.fromhex(digest) for digest in digests])]
     logged = [
@@ -247,7 +253,7 @@ def _chain_problems(
 def _signature(
     manifest: bytes, seal: Seal | None, keys: Sequence[bytes]
 ) -> tuple[Signature, str | None]:
-    """Return what is known of a signature by itself, and what is wrong with it."""
+    """Return the state of a signature by itself, and its faults."""
     if seal is None or not seal.key:
         return "unsigned", "it is not signed" if keys else None
     if not keys:
@@ -260,7 +266,10 @@ def _signature(
 
 
 def _library() -> tuple[Any, Any]:
-    """Return the modules that check signatures; readers of graphs need them for nothing else."""
+    """Return the modules that check signatures.
+
+    Readers of graphs need them for nothing else.
+    """
     try:
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
         from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415

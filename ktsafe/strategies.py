@@ -59,7 +59,9 @@ class Request:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Plan:
-    """What a strategy wants to release: all vertices of its graph, and inserted ones.
+    """What a strategy wants to release.
+
+    All vertices of its graph, and inserted ones.
 
     Attributes
     ----------
@@ -144,22 +146,28 @@ STRATEGIES: Final[dict[str, Entry]] = {
 
 
 def strategy_names() -> list[str]:
-    """Return the names of all strategies: our own, then those of installed packages."""
+    """Return the names of all strategies.
+
+    Our own, then those of installed packages.
+    """
     return [*STRATEGIES, *(name for name in offered(GROUP) if name not in STRATEGIES)]
 
 
 def is_own(name: str) -> bool:
-    """Return whether a strategy is one of ours, whose releases are safe by construction."""
+    """Return whether a strategy is one of ours, safe by construction."""
     return name in STRATEGIES
 
 
 def default_strategy(params: PrivacyParams) -> str:
-    """Return the strategy that is taken where none is named: `exact` for stars, else `aligned`."""
+    """Return the strategy that is taken where none is named.
+
+    `exact` for stars, else `aligned`.
+    """
     return "exact" if params.sees_stars else "aligned"
 
 
 def check_strategy(name: str, params: PrivacyParams) -> None:
-    """Refuse a strategy that does not exist or does not know neighbourhoods of these parameters.
+    """Refuse a missing strategy, or one without these neighbourhoods.
 
     Raises
     ------

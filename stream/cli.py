@@ -1,4 +1,7 @@
-"""The `ktsafe` command: parses, calls, and turns expected errors into a paragraph and a code."""
+"""The `ktsafe` command.
+
+Parses, calls, and turns expected errors into a paragraph and a code.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ OF_THE_SERVICE: Final = frozenset({"kafka", "prometheus_client", "rocksdict"})
 
 
 def main(program: typer.Typer = app) -> None:
-    """Run the command line and exit with its code; another program may end as `ktsafe` does.
+    """Run the command line and exit with its code.
+
+    Another program may end as `ktsafe` does.
 
     An error that nobody expected ends in one log line with its type and places: its text may hold
     an id or a value. `ktsafe --debug` writes it to a private file besides.

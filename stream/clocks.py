@@ -1,4 +1,4 @@
-"""The clocks of a service, given from outside, so a test runs it in simulated time."""
+"""The clocks of a service, injected for tests in simulated time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _wall_us() -> int:
 
 
 def _monotonic() -> float:
-    """Return seconds that go on while the machine is suspended, where the system counts them."""
+    """Return seconds that count suspension, where the system does."""
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     return time.clock_gettime(clock)
 

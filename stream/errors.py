@@ -27,7 +27,10 @@ class ConfigError(KtsafeError):
 
 
 class Refused(KtsafeError):
-    """A running service does not do what it was asked for; nothing has happened."""
+    """A running service does not do what it was asked for.
+
+    Nothing has happened.
+    """
 
     def __init__(self, message: str, *, hint: str = "", code: Exit | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -35,7 +38,7 @@ class Refused(KtsafeError):
 
 
 class FoundByAttack(KtsafeError):
-    """A release is safe by the definition, and an attack exceeds its bound."""
+    """A safe release with an attack that exceeds its bound."""
 
 
 class Exit(enum.IntEnum):

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def text_of(value: float | None, form: str = ".2f", unknown: str = "-") -> str:
-    """Return a figure in a form of `format`, or a word where it is None.
+    """Return a figure by `format`, or a word for None.
 
     Examples
     --------
@@ -29,7 +29,10 @@ def cost_in_words(ties: Mapping[str, Any]) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share as text; a share that is not whole is never rounded to 0% or 100%."""
+    """Return a share as text.
+
+    A share that is not whole is never rounded to 0% or 100%.
+    """
     if share is None or share in {0, 1}:
         return text_of(share, ".0%")
     text = f"{100 * share:.1f}%"

@@ -1,4 +1,6 @@
-"""What the service reports to its observers; processing code never imports a metrics library.
+"""What the service reports to its observers.
+
+Processing code never imports a metrics library.
 
 The base class ignores everything. `ktsafe.stream.monitoring.metrics` implements it with Prometheus,
 `ktsafe.stream.monitoring.board` for `ktsafe status`. Names and counts only: no id of a person and
@@ -30,7 +32,10 @@ class Observer:
         """Attributes that the schema does not list were dropped unstored."""
 
     def other_tables(self, names: Collection[str]) -> None:
-        """Rows of tables came that the configuration does not name; all such names so far."""
+        """Rows of tables came that the configuration does not name.
+
+        All such names so far.
+        """
 
     def applied(self, seconds: float) -> None:
         """A batch was decoded and judged."""
@@ -48,7 +53,10 @@ class Observer:
         """Release slots were crossed in one jump of event time."""
 
     def open_transactions(self, partitions: int) -> None:
-        """A slot was cut; so many partitions end with a transaction that was open for too long."""
+        """A slot was cut.
+
+        So many partitions end with a transaction that was open for too long.
+        """
 
     def release_begun(self) -> None:
         """A release was cut, and is being built."""
@@ -63,7 +71,7 @@ class Observer:
         """A release was made, so much of it in parts."""
 
     def release_audited(self, figures: ReleaseFigures) -> None:
-        """A release was staged, or is one of the last in the ledger at the start. SECRET."""
+        """A release was staged, or is a last one at start. SECRET."""
 
     def release_published(
         self, release_id: str, nominal_us: int, vertices: int, edges: int
@@ -71,7 +79,10 @@ class Observer:
         """The sink confirmed a release, which the strict verifier had passed."""
 
     def releases_gone(self, count: int) -> None:
-        """So many published releases are not at the sink any more, though older ones are."""
+        """So many published releases are gone from the sink.
+
+        Older ones are there.
+        """
 
     def release_withheld(self, reason: str, why: str = "") -> None:
         """A release was not published, for one of `metrics_table.WITHHELD_REASONS`.
@@ -80,10 +91,10 @@ class Observer:
         """
 
     def sequence(self, counts: Mapping[str, int]) -> None:
-        """What a staged release holds back, and what was remembered with it, by name."""
+        """A staged release's withheld people and pages, by name."""
 
     def sequence_read(self, seconds: float) -> None:
-        """What the ledger remembers of the sequence was read back at the start."""
+        """The ledger's memory of the sequence was read at the start."""
 
     def erasures(self, pending: int, overdue_s: float) -> None:
         """Deletions have not reached the disk yet."""

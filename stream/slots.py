@@ -1,4 +1,4 @@
-"""Release slots: the fixed moments, known to everybody, at which releases may appear.
+"""Release slots: fixed, public moments at which releases may appear.
 
 A slot is a moment in microseconds since the epoch (UTC). Releases carry nothing but their slot, so
 that their timing tells nothing of the changes inside.
@@ -26,7 +26,10 @@ class Slots(Protocol):
         """Return the last slot before `time_us`."""
 
     def distance(self, earlier_us: int, later_us: int) -> int:
-        """Return how many slots lie after `earlier_us`, up to and with `later_us` (both slots)."""
+        """Return the slots after `earlier_us`, up to `later_us` inclusive.
+
+        Both are slots.
+        """
 
 
 class FixedSlots:
@@ -68,7 +71,9 @@ class MonthlySlots:
 
 
 def parse_slots(every: str) -> Slots:
-    """Return the slots that a configuration text names: "30s", "15m", "6h", "14d", "2w", "month".
+    """Return the slots that a configuration text names.
+
+    "30s", "15m", "6h", "14d", "2w", "month".
 
     Raises
     ------
@@ -96,6 +101,6 @@ def _month_start(month: int) -> int:
 
 
 def rfc3339(time_us: int) -> str:
-    """Return a slot as RFC 3339 text in UTC, with fractions only where there are any."""
+    """Return a slot as RFC 3339 text in UTC, fractions if any."""
     moment = _EPOCH + datetime.timedelta(microseconds=time_us)
     return moment.isoformat().replace("+00:00", "Z")

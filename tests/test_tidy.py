@@ -145,9 +145,9 @@ def test_public_modules_say_what_they_are() -> None:
 
 
 FIRST_WORDS_MAX = 12
-FIRST_LINES_LONG_MAX = 2067
+FIRST_LINES_LONG_MAX = 1300
 """First lines of docstrings that have more words. May only fall."""
-FIRST_LINES_PRIVATE_MAX = 285
+FIRST_LINES_PRIVATE_MAX = 210
 """First lines that speak of persons where they mean arrays. May only fall."""
 _PERSONS = re.compile(r"\b(who|whose|whom|whoever|nobody|somebody|what is)\b", re.IGNORECASE)
 
@@ -165,7 +165,8 @@ def test_first_lines_are_short_and_plain() -> None:
     lines = [line for path in MODULES for line in first_lines(path.read_text(encoding="utf-8"))]
     assert len(lines) > 2000
     assert sum(len(line.split()) > FIRST_WORDS_MAX for line in lines) <= FIRST_LINES_LONG_MAX
-    assert sum(bool(_PERSONS.search(line)) for line in lines) <= FIRST_LINES_PRIVATE_MAX
+    plain = [re.sub(r"`[^`]*`", "", line) for line in lines]
+    assert sum(bool(_PERSONS.search(line)) for line in plain) <= FIRST_LINES_PRIVATE_MAX
 
 
 def test_tests_state_their_claim() -> None:

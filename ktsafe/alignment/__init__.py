@@ -1,1 +1,4 @@
-"""Groups under one shift: the strategy for any number of hops and both readings."""
+"""Groups under one shift.
+
+The strategy for any number of hops and both readings.
+"""

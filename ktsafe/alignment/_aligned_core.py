@@ -1,4 +1,6 @@
-"""Kernels of the alignment: orbits of edges under the shift, and moves that make edges share them.
+"""Kernels of the alignment.
+
+Orbits of edges under the shift, and moves that make edges share them.
 
 A group is a row of m positions that hold vertices of one class, or nothing yet. The shift takes
 position p of every group to p + 1 (mod m), so an edge between position p of group g and position q
@@ -46,7 +48,10 @@ class Seating(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The graph to be aligned: adjacency, classes and sensitive flags of its vertices."""
+    """The graph to be aligned.
+
+    Adjacency, classes and sensitive flags of its vertices.
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -63,7 +68,7 @@ def _home(key: int, mask: int) -> int:
 
 @inner_kernel
 def slot_of(table: NDArray[np.int64], key: int) -> int:
-    """Return the slot that holds `key`, or the free one where it belongs."""
+    """Return the slot of `key`, or the free one where it belongs."""
     mask = table.shape[0] - 1
     slot = _home(key, mask)
     while table[slot] != 0 and (table[slot] >> COUNT_BITS) != key + 1:
@@ -73,7 +78,7 @@ def slot_of(table: NDArray[np.int64], key: int) -> int:
 
 @inner_kernel
 def free_slot(table: NDArray[np.int64], slot: int) -> None:
-    """Empty a slot and move up the entries that probing would otherwise miss."""
+    """Empty a slot, and move up entries that probing would miss."""
     mask = table.shape[0] - 1
     hole = slot
     probe = slot
@@ -92,7 +97,9 @@ def free_slot(table: NDArray[np.int64], slot: int) -> None:
 
 @inner_kernel
 def count_edge(plan: Seating, table: NDArray[np.int64], u: int, v: int, step: int) -> int:
-    """Put the edge (u, v) into its orbit (step 1) or take it out (-1).
+    """Put the edge (u, v) into its orbit, or take it out.
+
+    Step 1 or -1.
 
     An orbit of s pairs that holds c edges is mixed by c * (s - c): nothing if it can be shown or
     hidden at no cost, most if half of it is true. Unlike the cost itself, min(c, s - c), this
@@ -133,7 +140,10 @@ def count_edge(plan: Seating, table: NDArray[np.int64], u: int, v: int, step: in
 
 @kernel
 def count_all(problem: Problem, plan: Seating, table: NDArray[np.int64]) -> int:
-    """Put every edge into the empty table; return the mixture of all orbits."""
+    """Put every edge into the empty table.
+
+    Return the mixture of all orbits.
+    """
     total = 0
     for u in range(problem.cls.shape[0]):
         for e in range(problem.indptr[u], problem.indptr[u + 1]):
@@ -144,7 +154,10 @@ def count_all(problem: Problem, plan: Seating, table: NDArray[np.int64]) -> int:
 
 @kernel
 def place(plan: Seating, v: int, slot: int) -> None:
-    """Let v, unless it is `EMPTY`, stand at a position; counts are the caller's business."""
+    """Let v, unless it is `EMPTY`, stand at a position.
+
+    Counts are the caller's business.
+    """
     plan.occupant[slot] = v
     if v != EMPTY:
         plan.group[v] = slot // plan.caps[0]
@@ -186,7 +199,10 @@ def swap(
 
 @inner_kernel
 def is_allowed(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> bool:
-    """Return whether exchanging two positions of one class keeps both groups within the caps."""
+    """Return whether an exchange of two positions keeps both groups' caps.
+
+    Both positions are of one class.
+    """
     m = plan.caps[0]
     x = plan.occupant[slot_1]
     y = plan.occupant[slot_2]
@@ -203,7 +219,7 @@ def is_allowed(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> boo
 
 @inner_kernel
 def update_counts(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> None:
-    """Count the sensitive in two positions' groups after their occupants changed for good."""
+    """Count the sensitive in two groups after lasting changes of occupants."""
     m = plan.caps[0]
     g = slot_1 // m
     h = slot_2 // m
@@ -217,7 +233,9 @@ def update_counts(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> 
 
 @inner_kernel
 def shared_slot(problem: Problem, plan: Seating, v: int, rng: np.random.Generator) -> int:
-    """Return a position where an edge of v would lie in an orbit that another edge has, or -1.
+    """Return a position that puts an edge of v into another's orbit.
+
+    -1 if there is none.
 
     A neighbour u of v, another member x of u's group, a neighbour y of x: v belongs as far from u
     as y is from x.
@@ -247,7 +265,10 @@ def shared_slot(problem: Problem, plan: Seating, v: int, rng: np.random.Generato
 
 @inner_kernel
 def rotate(problem: Problem, plan: Seating, table: NDArray[np.int64], g: int, step: int) -> int:
-    """Shift the members of one group by `step`; return the change of the mixture."""
+    """Shift the members of one group by `step`.
+
+    Return the change of the mixture.
+    """
     m = plan.caps[0]
     change = 0
     members = plan.occupant[g * m : (g + 1) * m]

@@ -1,4 +1,4 @@
-"""Alignment: one shift that maps the whole release onto itself, so it is safe at any radius.
+"""Alignment: one shift maps the release onto itself, safe at any radius.
 
 Vertices of one class stand in groups of m positions, with inserted vertices where nobody stands.
 The shift of all groups by one position takes every edge through its orbit of m translates. An
@@ -75,7 +75,7 @@ Worth = Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.bool_]]
 
 
 def aligned(request: Request) -> Plan:
-    """Plan a release that one shift maps onto itself, and that shows orbits which are half true.
+    """Plan a release under one shift that shows half-true orbits.
 
     Edges then never cost more than to show none.
     """
@@ -83,7 +83,7 @@ def aligned(request: Request) -> Plan:
 
 
 def robust(request: Request) -> Plan:
-    """Plan a release that one shift maps onto itself, and of which half the edges are true.
+    """Plan a release under one shift with half of its edges true.
 
     It shows sparser orbits than `aligned`, and edges never cost more than to show none. An attacker
     that knows the whole network finds more people than there, far fewer than in `exact`: in the
@@ -134,7 +134,9 @@ def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:
 
 
 def seated(graph: AttributedGraph, params: PrivacyParams) -> core.Seating:
-    """Seat every vertex: neighbours in the graph near each other, sensitive ones spread.
+    """Seat every vertex.
+
+    Neighbours in the graph near each other, sensitive ones spread.
 
     A class gets as few groups as hold its members (at most m in each) and its sensitive members
     (at most alpha * m in each); its members are spread evenly over them.
@@ -157,7 +159,7 @@ def seated(graph: AttributedGraph, params: PrivacyParams) -> core.Seating:
 
 
 def _dealt(flags: NDArray[np.bool_], groups: int) -> NDArray[np.int64]:
-    """Deal members into groups 0..groups-1 in order, evenly, and the flagged ones evenly, too."""
+    """Deal members evenly into groups in order, flagged ones too."""
     n, flagged = len(flags), int(np.count_nonzero(flags))
     group = np.zeros(n, dtype=np.int64)
     group[flags] = np.arange(flagged) * groups // max(flagged, 1)
@@ -169,7 +171,7 @@ def _dealt(flags: NDArray[np.bool_], groups: int) -> NDArray[np.int64]:
 
 
 def _along_edges(graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return a rank of every vertex such that neighbours tend to be near each other."""
+    """Return a rank of every vertex that keeps neighbours near each other."""
     n = graph.n_vertices
     if n == 0:
         return np.zeros(0, dtype=np.int64)
@@ -209,7 +211,7 @@ def _plan(
 
 
 def _moves(problem: core.Problem, effort: Effort) -> int:
-    """Return the moves that an effort allows, fewer where vertices have many edges."""
+    """Return the moves of an effort, fewer where vertices have many edges."""
     budget = BUDGETS[effort]
     n, ends = len(problem.cls), len(problem.indices)
     return min(budget.per_element * (n + ends // 2), budget.work // (20 + 4 * ends // max(n, 1)))
@@ -223,7 +225,9 @@ def search(
     hot: float,
     report: Progress | None = None,
 ) -> None:
-    """Move vertices between positions of their class so that edges share orbits; in place.
+    """Move vertices between positions of their class so that edges share orbits.
+
+    In place.
 
     `hot` is the temperature that it starts from, in the unit of `HOT`.
     """
@@ -242,14 +246,17 @@ def search(
 
 
 def orbit_table(problem: core.Problem, seats: core.Seating) -> NDArray[np.int64]:
-    """Return the orbits of all edges with how many of them each holds."""
+    """Return the orbits of all edges, with their numbers of edges."""
     table = np.zeros(1 << int(4 + 3 * (len(problem.indices) // 2)).bit_length(), dtype=np.int64)
     core.count_all(problem, seats, table)
     return table
 
 
 def shown(problem: core.Problem, seats: core.Seating, is_worth: Worth) -> Plan:
-    """Return the plan that shows the orbits worth it, and the shift that certifies it."""
+    """Return the plan of the orbits worth it, and its certificate.
+
+    The certificate is the shift.
+    """
     m, n, n_groups = int(seats.caps[0]), len(problem.cls), len(seats.sensitive)
     vertex = seats.occupant.copy()
     empty = vertex == core.EMPTY
@@ -277,7 +284,9 @@ def shown(problem: core.Problem, seats: core.Seating, is_worth: Worth) -> Plan:
 
 
 def half_true(true: NDArray[np.int64], size: NDArray[np.int64], n_ties: int) -> NDArray[np.bool_]:
-    """Return which orbits are shown: those of which at least half is true.
+    """Return which orbits are shown.
+
+    Those of which at least half is true.
 
     Parameters
     ----------
@@ -293,7 +302,9 @@ def half_true(true: NDArray[np.int64], size: NDArray[np.int64], n_ties: int) -> 
 def half_true_together(
     true: NDArray[np.int64], size: NDArray[np.int64], n_ties: int
 ) -> NDArray[np.bool_]:
-    """Return which orbits are shown: the densest, to the greatest F1 with half their pairs true.
+    """Return which orbits are shown.
+
+    The densest, to the greatest F1 with half their pairs true.
 
     Parameters are those of `half_true`. Only orbits that hold two ties are shown.
 

@@ -38,7 +38,9 @@ class Part:
 
 
 def cut_into_parts(problem: core.Problem, seats: core.Seating) -> list[Part]:
-    """Return the parts of a large graph; nothing for one that is searched as a whole.
+    """Return the parts of a large graph.
+
+    Nothing for one that is searched as a whole.
 
     Groups of each class follow the edges in their order, so slices of it at the same height hold
     neighbours.
@@ -68,7 +70,7 @@ def put_back(seats: core.Seating, part: Part, occupant: NDArray[np.int32]) -> No
 
 
 def _part(problem: core.Problem, seats: core.Seating, chosen: NDArray[np.bool_]) -> Part:
-    """Cut out the chosen groups with their members and the edges among these."""
+    """Cut out the chosen groups with the edges among their members."""
     m = int(seats.caps[0])
     groups = np.flatnonzero(chosen)
     vertices = np.flatnonzero(chosen[seats.group])

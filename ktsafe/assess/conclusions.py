@@ -1,4 +1,6 @@
-"""What a reader works out from a release, beside the truth: simple figures by attribute value.
+"""What a reader works out from a release, beside the truth.
+
+Simple figures by attribute value.
 
 Ties that are hidden and edges that are inserted do not cancel out by themselves. Where a pair of
 classes shows nothing, ties across values look rarer and people more alike than they are.

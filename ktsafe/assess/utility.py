@@ -1,4 +1,6 @@
-"""What a release is still good for: figures of its structure beside those of the true graph.
+"""What a release is still good for.
+
+Figures of its structure beside those of the true graph.
 
 Nobody outside knows which vertices are inserted, so all figures of a release are of all of it, and
 only comparisons vertex by vertex are restricted to those that have an original. The figures are
@@ -147,7 +149,7 @@ def degree_emd(original: AttributedGraph, released: AttributedGraph) -> float | 
 
 
 def pagerank(graph: AttributedGraph) -> NDArray[np.float64]:
-    """Return the PageRank of every vertex at damping 0.85, shape (n,), summing to 1.
+    """Return every vertex's PageRank at damping 0.85, (n,), summing to 1.
 
     A vertex without edges leads anywhere with equal chance.
     """
@@ -185,7 +187,7 @@ def communities(counted: networkit.Graph, rng: np.random.Generator) -> NDArray[n
 
 
 def modularity(graph: AttributedGraph, community: NDArray[np.int64]) -> float | None:
-    """Return how many more of the edges lie inside communities than by chance, from -1/2 to 1.
+    """Return the modularity of communities, from -1/2 to 1.
 
     With e the share of edges inside, and a_c that of edge ends in community c: e - sum a_c^2. None
     where there are no edges.
@@ -207,7 +209,7 @@ def modularity(graph: AttributedGraph, community: NDArray[np.int64]) -> float | 
 def adjusted_mutual_information(
     first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> float | None:
-    """Return the mutual information of two partitions beyond that of chance, at most 1.
+    """Return two partitions' mutual information beyond chance, at most 1.
 
     0 is what random partitions into parts of the same sizes have in the mean, so everybody
     alone, or all together, agrees with nothing. Two partitions that are each one part, or each all
@@ -240,7 +242,7 @@ def adjusted_mutual_information(
 
 
 def _information_by_chance(first: NDArray[np.int64], second: NDArray[np.int64], n: int) -> float:
-    """Return the mean mutual information of random partitions into parts of these sizes."""
+    """Return the mean mutual information of random partitions of these sizes."""
     total = 0.0
     for a, n_a in zip(*np.unique(first, return_counts=True), strict=True):
         for b, n_b in zip(*np.unique(second, return_counts=True), strict=True):
@@ -264,7 +266,7 @@ def _information_by_chance(first: NDArray[np.int64], second: NDArray[np.int64], 
 def hops_between(
     counted: networkit.Graph, sources: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the hops from each source to its row of targets, -1 where there is no path."""
+    """Return the hops from sources to their targets, -1 without path."""
     import networkit  # noqa: PLC0415
 
     found = np.full(targets.shape, -1, dtype=np.int64)
@@ -315,7 +317,10 @@ def _paths(
 
 
 def _pagerank_overlap(traced: Traced) -> dict[str, Any]:
-    """Return how many of the most central originals stay so; equal ranks go by position."""
+    """Return how many of the most central originals stay so.
+
+    Equal ranks go by position.
+    """
     original, real = traced.original, traced.real
     k = min(max(10, original.n_vertices // 100), len(real))
     if k == 0:

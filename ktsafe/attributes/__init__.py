@@ -1,1 +1,1 @@
-"""What is done to attribute values: those of inserted vertices, composites."""
+"""Attribute values of inserted vertices, composites, and exchanged values."""

@@ -1,4 +1,4 @@
-"""The paper's variations of its model that are a matter of input rather than of algorithm.
+"""Variations of the paper's model that concern its input.
 
 The others are arguments elsewhere: n = 0 is `PrivacyParams(n_hops=0)`, L1 and beta-likeness are
 `distance` of `vertex_generation.similarity_rule`, a missing value is the category "-".
@@ -84,7 +84,7 @@ def check_part(
     absent: frozenset[str] = frozenset(),
     harmless: frozenset[str] = frozenset(),
 ) -> None:
-    """Refuse one of several sensitive attributes if nobody has it or one of its values.
+    """Refuse a sensitive attribute without holders of it or of its values.
 
     Parameters
     ----------
@@ -101,5 +101,8 @@ def check_part(
 
 
 def _text(value: object) -> str:
-    """Return the category of a raw value; missing ones are a category of their own."""
+    """Return the category of a raw value.
+
+    Missing ones are a category of their own.
+    """
     return MISSING if value is None or value in {"", MISSING} else str(value)

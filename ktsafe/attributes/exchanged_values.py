@@ -1,4 +1,4 @@
-"""Sensitive values that members of a group exchange, so that no place says whose value it shows.
+"""Exchange of sensitive values within groups: a place hides its value's owner.
 
 Which member gets whose is drawn uniformly among all permutations of the group. So whoever knows the
 values of a whole group, and the place of none, learns of no place more than that. If everybody got
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 
 def of_purpose(rng: np.random.Generator, purpose: str) -> np.random.Generator:
-    """Return a generator for one purpose: it follows from another one, which stays as it is.
+    """Return a generator for one purpose.
+
+    It follows from another one, which stays as it is.
 
     What the other one draws tells nothing of it.
 
@@ -34,7 +36,7 @@ def of_purpose(rng: np.random.Generator, purpose: str) -> np.random.Generator:
 
 
 def places_of_values(groups: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return for each member at which member of its group its value is shown from now on.
+    """Return for each member the member of its group showing its value.
 
     Parameters
     ----------

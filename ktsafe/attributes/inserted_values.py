@@ -1,4 +1,6 @@
-"""Sensitive values of inserted vertices: some sensitive ones, so no value means "real".
+"""Sensitive values of inserted vertices.
+
+Some sensitive ones, so no value means "real".
 
 If inserted vertices never showed a sensitive value, a vertex with one would be known to be real.
 So inserted vertices turn sensitive at random. In every class of quasi-identifiers their sensitive
@@ -53,7 +55,7 @@ def with_inserted(
 
 
 def _with_harmless(graph: AttributedGraph, plan: Plan, rng: np.random.Generator) -> AttributedGraph:
-    """Return the planned release with inserted vertices that are not sensitive, or copies."""
+    """Return the planned release with harmless inserted vertices, or copies."""
     categories, codes = graph.categories, graph.codes
     if len(plan.inserted):
         categories, harmless = harmless_codes(graph)
@@ -70,7 +72,7 @@ def _with_harmless(graph: AttributedGraph, plan: Plan, rng: np.random.Generator)
 def harmless_codes(
     graph: AttributedGraph,
 ) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
-    """Return the sensitive attribute's codes that are not sensitive, and the categories with them.
+    """Return the sensitive attribute's harmless codes, and categories with them.
 
     Raises
     ------
@@ -95,7 +97,10 @@ def drawn_values(
     count: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Draw `count` of the allowed codes, as frequent as among the first `n_real` vertices."""
+    """Draw `count` allowed codes, as frequent as among `n_real` vertices.
+
+    These are the first ones.
+    """
     if count == 0:
         return np.zeros(0, dtype=np.int64)
     top = int(allowed.max()) + 1
@@ -107,7 +112,7 @@ def drawn_values(
 def wanted_sensitive(
     released: AttributedGraph, n_real: int, inserted: NDArray[np.int32], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return for each class how many inserted vertices would be sensitive at the real share."""
+    """Return each class's inserted sensitive vertices at the real share."""
     classes = released.qi_classes
     n_classes = int(classes.max()) + 1
     real = np.bincount(classes[:n_real], minlength=n_classes)

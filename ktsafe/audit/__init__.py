@@ -1,4 +1,7 @@
-"""The private figures of one release: what it cost, how private and how useful it is."""
+"""The private figures of one release.
+
+What it cost, how private and how useful it is.
+"""
 
 from ktsafe.audit.cost import cost_parts
 from ktsafe.audit.originals import Traced, trace

@@ -1,4 +1,7 @@
-"""Kernels of the privacy figures. They may use the verifier's, never the anonymizer's."""
+"""Kernels of the privacy figures, which may use the verifier's.
+
+They never use the anonymizer's.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def neighbour_runs(
     tuple_of: NDArray[np.int64],
     vertices: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return pointer, tuple and count: the multiset of tuples among each vertex's neighbours.
+    """Return pointer, tuple and count.
+
+    The multiset of tuples among each vertex's neighbours.
 
     Row r is that of `vertices[r]`, each vertex occurring at most once.
     """
@@ -82,7 +87,7 @@ def known_candidates(
     sizes: NDArray[np.int64],
     epsilon: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count for each asked vertex those with its true neighbours, and list the near ones.
+    """Count vertices with the asked ones' true neighbours; list near ones.
 
     Vertices are rows of `have` and `sizes`, and row i of `want` is that of the i-th asked one,
     whose candidates are rows `begin[i]` to `stop[i] - 1`: a scan reads memory in sequence. Near
@@ -116,7 +121,7 @@ def are_similar(
     sizes: NDArray[np.int64],
     tolerance: tuple[int, int, int],
 ) -> NDArray[np.bool_]:
-    """Return whether the attributes of both neighbourhoods are, for pairs of rows, shape (x, 2).
+    """Return whether both neighbourhoods' attributes are, shape (x, 2).
 
     `tolerance` is (numerator of t, its denominator, number of attributes).
     """

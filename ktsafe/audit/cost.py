@@ -1,4 +1,7 @@
-"""The anonymization cost of a release: in how many vertices and edges it differs from the truth."""
+"""The anonymization cost of a release.
+
+In how many vertices and edges it differs from the truth.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from ktsafe.params import PrivacyParams
 
 
 def cost_parts(traced: Traced, params: PrivacyParams) -> dict[str, Any]:
-    """Return Cost(G, G') = |V delta V'| + |E delta E'| in its parts, and a yardstick.
+    """Return the anonymization cost in its parts, and a yardstick.
+
+    Cost(G, G') = |V delta V'| + |E delta E'|.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How degrees and attribute values are distributed in a release, beside the true graph.
+"""Distributions of degrees and values in a release, beside the truth.
 
 Shares only, and of values only their rank: no value is named, for a rare one is a person.
 """
@@ -17,7 +17,7 @@ VALUES_MAX = 8
 
 
 def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[dict[str, Any]]:
-    """Return the share of vertices of either graph in each band of degrees.
+    """Return the vertices' share of either graph by degree band.
 
     Returns
     -------
@@ -88,7 +88,10 @@ def _counts(graph: AttributedGraph, attribute: int) -> dict[str, int]:
 
 
 def band_of(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return the band of each count: 0, 1, 2-3, 4-7 and so on."""
+    """Return the band of each count.
+
+    0, 1, 2-3, 4-7 and so on.
+    """
     # frexp is exact: the exponent of x is 1 + floor(log2(x)), and 0 for 0.
     return np.frexp(values.astype(np.float64))[1].astype(np.int64)
 
@@ -104,7 +107,7 @@ def _sum(shares: list[float | None]) -> float | None:
 
 
 def assortativity(graph: AttributedGraph, attribute: int) -> float | None:
-    """Return Newman's assortativity by the attribute of that number, from -1 to 1.
+    """Return Newman's assortativity by an attribute, from -1 to 1.
 
     With e_xy the share of edge ends that lead from value x to value y and a its row sums:
     (trace e - sum a^2) / (1 - sum a^2). None where all ends have one value, or there are none.

@@ -1,4 +1,4 @@
-"""How soon the changes of the true graph appear in a sequence of releases, by their age.
+"""Freshness: the appearance of true changes in a sequence, by age.
 
 The age of a change is counted in releases: what began since the release before has age 0 in the
 release that follows it. Changes older than `AGE_MAX` releases are forgotten, so the memory
@@ -72,7 +72,7 @@ class ReleaseView:
         return n_common_edges(edge_ends(self.ties), shown)
 
     def rows_of(self, ties: Numbers) -> NDArray[np.int64]:
-        """Return which of the released edges are some of these ties, which ascend."""
+        """Return which released edges are among some ascending ties."""
         is_end = np.zeros(1 + int(self.owners.max(initial=0)), dtype=np.bool_)
         ends = edge_ends(ties)
         is_end[ends[ends < len(is_end)]] = True
@@ -82,7 +82,7 @@ class ReleaseView:
         return rows[_among(edge_keys(self.owners[self.edges[rows]]), ties)]
 
     def between_people(self, edges: NDArray[np.integer[Any]]) -> Numbers:
-        """Return those of some edges that are between two people, as `edge_keys` of their keys."""
+        """Return the edges between two people, as `edge_keys` of their keys."""
         return edge_keys(renumbered(self.owners, edges))
 
     @cached_property
@@ -138,13 +138,13 @@ class Aged:
         )
 
     def at(self, age: int | str) -> tuple[int, int]:
-        """Return how many there are of an age, or of all (`RECENT`), and how many are shown."""
+        """Return the number of an age, or of all (`RECENT`), and shown."""
         if age == RECENT:
             return sum(self.count), sum(self.shown)
         return self.count[int(age)], self.shown[int(age)]
 
     def up_to(self, age: int | str) -> tuple[int, int]:
-        """Return how many there are of this age or less, and how many are shown."""
+        """Return the number of this age or less, and how many shown."""
         top = (AGE_MAX if age == RECENT else int(age)) + 1
         return sum(self.count[:top]), sum(self.shown[:top])
 
@@ -158,7 +158,7 @@ class AgedTies:
     shown: int
 
     def to_mapping(self, age: int | str) -> dict[str, Any]:
-        """Return the share of an age that is shown, and its ratio to that of all older ties."""
+        """Return an age's shown share, and its ratio to older ties'."""
         count, shown = self.began.at(age)
         young, young_shown = self.began.up_to(age)
         share = _share(shown, count)
@@ -204,7 +204,7 @@ class Freshness:
     latest: Overlap
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the figures by age and for all recent changes, JSON-ready, to 6 places.
+        """Return JSON-ready figures by age and for all recent changes.
 
         A share of nothing is None.
         """
@@ -266,7 +266,7 @@ class Recent:
 
     @classmethod
     def begin(cls, release: int = 0) -> Self:
-        """Return what is known after a release before which nothing is known."""
+        """Return the memory after a first release."""
         return cls(release, release, **{name: _empty(width) for name, width in _WIDTHS.items()})
 
     def pages(self) -> Iterator[tuple[str, bytes]]:
@@ -363,7 +363,7 @@ def follow(
 
 
 def _next(recent: Recent, before: ReleaseView, now: ReleaseView, dark: Numbers) -> Recent:
-    """Return the changes up to `now`; what is too old or holds no longer goes."""
+    """Return the changes up to `now`, without old and ended ones."""
     n = recent.release + 1
     born, over = came_and_went(before.ties, now.ties)
     joined, left = came_and_went(before.people, now.people)
@@ -390,7 +390,7 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView, dark: Numbers) 
 
 
 def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
-    """Return the edges that the latest graph adds to those of a release, as positions in `ids`."""
+    """Return the latest graph's additional edges, as positions in `ids`."""
     # Each id is looked for once, however many edges it has.
     kept = renumbered(_position(before.ids, now.ids), before.edges)
     again = _position(dark, now.ids)
@@ -406,7 +406,7 @@ def _position(ids: Numbers, others: Numbers) -> NDArray[np.int32]:
 
 
 def _latest(dark: NDArray[np.integer[Any]], now: ReleaseView, shown: int) -> Overlap:
-    """Compare the latest graph with the true ties, of which the release has `shown`."""
+    """Compare the latest graph with the truth, given `shown` true ties."""
     # In order they are found near the last one.
     between = np.sort(now.between_people(dark))
     shared = shown + int(_among(between, now.ties).sum())
@@ -414,7 +414,7 @@ def _latest(dark: NDArray[np.integer[Any]], now: ReleaseView, shown: int) -> Ove
 
 
 def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
-    """Return how many edges came and went, and how many of those that came are true."""
+    """Return edges come and gone, and true ones among those come."""
     number = ranks(np.concatenate((before.ids, now.ids)))
     of_ids = np.split(number, [len(before.ids)])
     old, new = (edge_keys(n[each.edges]) for n, each in zip(of_ids, (before, now), strict=True))
@@ -452,7 +452,7 @@ def _runs(n: int) -> Iterator[slice]:
 
 
 def _young(rows: Numbers, column: int, release: int) -> Numbers:
-    """Return the rows of which the release in a column is not too long ago."""
+    """Return the rows with a recent enough release in a column."""
     return rows[release - rows[:, column] <= AGE_MAX]
 
 
@@ -461,7 +461,7 @@ def _dated(keys: Numbers, release: int) -> Numbers:
 
 
 def _twice(count: int, release: int) -> Numbers:
-    """Return the columns of ties that end at a release without a departure."""
+    """Return columns of ties ended at a release without a departure."""
     return np.column_stack((np.full(count, release), np.zeros(count, dtype=np.int64)))
 
 

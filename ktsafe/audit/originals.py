@@ -1,4 +1,7 @@
-"""The true person of each released vertex: for measures that need the true graph."""
+"""The true person of each released vertex.
+
+For measures that need the true graph.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from ktsafe.graph import AttributedGraph
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Traced:
-    """A release beside the true graph, with the mapping between them; `trace` makes one.
+    """A release beside the true graph, with the mapping between them.
+
+    `trace` makes one.
 
     Attributes
     ----------
@@ -47,7 +52,7 @@ class Traced:
 
     @functools.cached_property
     def shown(self) -> AttributedGraph:
-        """The true edges among the released people, with the values that they show.
+        """The true edges among released people, with shown values.
 
         Its vertices are the released ones that have an original, in order. An attacker that
         knows the truth can compare this graph with the release. It has no ties to withheld

@@ -1,4 +1,4 @@
-"""The privacy of a release, computed with the knowledge of which vertices are real.
+"""The privacy of a release, with knowledge of real vertices.
 
 kt-safety compares released vertices with released ones and counts inserted ones as candidates. An
 attacker compares a *true* neighbourhood with the release, and may recognize inserted vertices. So
@@ -75,7 +75,10 @@ class PrivacyFigures:
     k_known_ps: NDArray[np.int64]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready values: over all, by degree band, by class size."""
+        """Return the figures as JSON-ready values.
+
+        Over all, by degree band, by class size.
+        """
         everybody = np.ones(len(self.real), dtype=np.bool_)
         return {
             "real_vertices": len(self.real),
@@ -110,7 +113,10 @@ class PrivacyFigures:
         return rows
 
     def _protected_by_inserted(self) -> dict[str, Any]:
-        """Say in which classes |PS| >= k holds thanks to inserted vertices alone."""
+        """Return classes that reach k thanks to inserted vertices alone.
+
+        There |PS| >= k holds with them only.
+        """
         only = (self.k_real < self.params.k) & (self.k_claimed >= self.params.k)
         large = self.class_size >= self.params.k
         classes, counts = np.unique(self.qi_class[only], return_counts=True)
@@ -187,7 +193,10 @@ def privacy_figures(
 def _known(
     traced: Traced, params: PrivacyParams, pairs_max: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which positions of `real` were asked, and their k_known, anywhere and inside PS."""
+    """Return asked positions of `real`, and their k_known, in two ways.
+
+    Anywhere, and inside PS.
+    """
     released, real, true = traced.released, traced.real, traced.shown
     tuples = released.qi_classes.astype(np.int64)
 
@@ -240,14 +249,14 @@ def _known(
 def _runs(
     graph: AttributedGraph, tuples: NDArray[np.int64], vertices: NDArray[np.int64]
 ) -> core.Multisets:
-    """Return the multiset of tuples among the neighbours of each of some vertices."""
+    """Return the tuple multisets of some vertices' neighbours."""
     return core.Multisets(*core.neighbour_runs(graph.indptr, graph.indices, tuples, vertices))
 
 
 def _runs_of_classes(
     classes: NDArray[np.int64], degrees: NDArray[np.int64]
 ) -> Iterator[tuple[int, int]]:
-    """Yield where runs of whole classes begin and end, each with about `ENDS_AT_ONCE` neighbours.
+    """Yield runs of whole classes with about `ENDS_AT_ONCE` neighbours each.
 
     Classes ascend.
     """
@@ -260,7 +269,7 @@ def _runs_of_classes(
 def _neighbours(
     graph: AttributedGraph, vertices: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return where the neighbours of each of some vertices begin in an array, and the array."""
+    """Return where vertices' neighbours begin in an array, and the array."""
     indptr = np.concatenate(([0], np.cumsum(graph.degrees[vertices])))
     shift = np.repeat(graph.indptr[vertices] - indptr[:-1], graph.degrees[vertices])
     return indptr, graph.indices[np.arange(indptr[-1]) + shift]

@@ -1,4 +1,7 @@
-"""The private audit of one release: what it cost, and how private it really is."""
+"""The private audit of one release.
+
+What it cost, and how private it really is.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ def audit_release(
     certificate: NDArray[np.int32] | None = None,
     value_at: NDArray[np.integer[Any]] | None = None,
 ) -> dict[str, Any]:
-    """Return the JSON-ready audit of a release. It is private: it shows which vertices are real.
+    """Return the JSON-ready audit of a release. It is private.
+
+    It shows which vertices are real.
 
     Parameters
     ----------
@@ -103,7 +108,7 @@ def audit_traced(
 
 
 def changed_values(traced: Traced) -> dict[str, int]:
-    """Count released people whose values are not the true ones, and such values.
+    """Count released people with untrue values, and such values.
 
     Examples
     --------
@@ -162,7 +167,7 @@ def values_told(traced: Traced) -> dict[str, dict[str, int]]:
 
 
 def _texts(traced: Traced) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Yield, attribute by attribute, the released and the true value of each released person.
+    """Yield, by attribute, released and true values of each released person.
 
     The sensitive one is that of the place where the person's value stands.
     """

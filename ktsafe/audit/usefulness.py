@@ -1,4 +1,6 @@
-"""What a release is worth beside what it cost: how far it shares edges and vertices with the truth.
+"""What a release is worth beside what it cost.
+
+How far it shares edges and vertices with the truth.
 
 The cost alone cannot say that: a release without any edge costs no more than the true edges.
 """
@@ -13,7 +15,7 @@ from ktsafe.audit.originals import Traced
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two sets, the true one and the released one, by the numbers of their elements.
+    """A true and a released set, by the numbers of their elements.
 
     A share of nothing is None.
 
@@ -41,12 +43,12 @@ class Overlap:
 
     @property
     def precision(self) -> float | None:
-        """The share of what is released that is true."""
+        """The share of true edges among the released ones."""
         return _share(self.shared, self.released)
 
     @property
     def recall(self) -> float | None:
-        """The share of what is true that is released."""
+        """The share of released edges among the true ones."""
         return _share(self.shared, self.true)
 
     @property
@@ -92,7 +94,9 @@ class Usefulness:
 
     @property
     def worth(self) -> float:
-        """What `min_f1` is compared with: F1 of ties; without true ties the people shown.
+        """What `min_f1` is compared with: F1 of ties.
+
+        Without true ties the people shown.
 
         1 where there is nothing to show.
         """
@@ -109,7 +113,7 @@ class Usefulness:
 
 
 def usefulness(traced: Traced) -> Usefulness:
-    """Compare the edges and vertices of a release with those of the true graph.
+    """Compare a release's edges and vertices with the true graph's.
 
     A released edge is true if both its ends are people, and these two are tied. Attribute values
     are not compared.

@@ -34,7 +34,9 @@ _COMPILES: Final = re.compile(rb"^from (numba|[\w.]+\.kernels) import ", re.MULT
 
 
 def choose_kernel_folder(package: str = "ktsafe") -> str:
-    """Give this process and those that it starts the folder; return what to tell the user.
+    """Give this process and those that it starts the folder.
+
+    Return what to tell the user.
 
     Commands do so before a module with a kernel is imported. The library uses the same folder for
     its own kernels alone (`ktsafe.kernels`). The answer is empty if all is as it should be.
@@ -61,7 +63,7 @@ def check_compiles(*, disabled: bool) -> None:
 
 
 def kernel_folder(package: str = "ktsafe") -> tuple[Path, str]:
-    """Return the folder for the compiled kernels of `package`, and what to tell the user.
+    """Return the folder of `package`'s compiled kernels, and a note.
 
     It lies in the folder that NUMBA_CACHE_DIR names, or else in the user's cache folder. Compiled
     kernels are code: only a folder that belongs to this user, and to nobody else, is used. Where
@@ -91,7 +93,7 @@ def is_shipped(package: str = "ktsafe") -> bool:
 
 
 def _filled(shipped: str, folder: Path, package: str) -> str:
-    """Unpack shipped kernels if a folder is empty, and say if that failed."""
+    """Unpack shipped kernels into an empty folder, and report failures."""
     if not shipped_kernels.is_shipped(shipped) or any(folder.iterdir()):
         return ""
     try:
@@ -103,7 +105,9 @@ def _filled(shipped: str, folder: Path, package: str) -> str:
 
 
 def is_cold(room: str) -> bool:
-    """Whether no kernel of a folder of the package was compiled before: its first use takes longer.
+    """Whether no kernel of a folder of the package was compiled before.
+
+    Its first use takes longer.
 
     numba keeps them under that folder's name with a digest of its path.
     """
@@ -120,13 +124,16 @@ def package_folder(package: str) -> Path:
 
 
 def kernel_files(package: str) -> list[Path]:
-    """Return the files of a package that hold kernels, without importing any, by name."""
+    """Return the files of a package that hold kernels, by name.
+
+    Nothing is imported.
+    """
     files = sorted(package_folder(package).rglob("*.py"))
     return [path for path in files if _COMPILES.search(path.read_bytes())]
 
 
 def digest_of(files: Iterable[Path]) -> str:
-    """Return a digest of kernels and of everything that compiles them, 16 hexadecimal digits."""
+    """Return a digest of kernels and their compiler, 16 hexadecimal digits."""
     digest = hashlib.sha256(
         repr((version("numba"), version("llvmlite"), sys.version_info[:2])).encode()
     )
@@ -149,7 +156,10 @@ def _base() -> Path | None:
 
 
 def _made_private(folder: Path) -> str:
-    """Make a folder unless it is there; return why it cannot be used, empty if it can."""
+    """Make a folder unless it is there.
+
+    Return why it cannot be used, empty if it can.
+    """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Compiled kernels as one file: packed after `ktsafe warm`, unpacked where they were not compiled.
+"""Compiled kernels as one file.
+
+Packed after `ktsafe warm`, unpacked where they were not compiled.
 
 The file lies beside this module, for one digest of the kernels
 (`ktsafe.compiled_kernels.kernel_cache`), one system and one kind of processor. Compiled kernels are
@@ -40,7 +42,7 @@ class NotShipped(Exception):
 
 
 def file_name(folder_name: str) -> str:
-    """Return the name of the file for a folder of kernels, on this system and processor."""
+    """Return the file's name for kernels on this system and processor."""
     return f"{folder_name}-{platform.system().lower()}-{platform.machine().lower()}.tar.xz"
 
 
@@ -50,7 +52,9 @@ def is_shipped(name: str, source: Path | None = None) -> bool:
 
 
 def pack(cache: Path, name: str, root: Path, to: Path = HERE) -> Path:
-    """Pack the kernels of a folder; return the file. Those for other digests are removed.
+    """Pack the kernels of a folder.
+
+    Return the file. Those for other digests are removed.
 
     Parameters
     ----------
@@ -77,7 +81,9 @@ def pack(cache: Path, name: str, root: Path, to: Path = HERE) -> Path:
 
 
 def unpack(name: str, folder: Path, root: Path, source: Path | None = None) -> bool:
-    """Fill an empty folder from the shipped file; return whether there was one for these kernels.
+    """Fill an empty folder from the shipped file.
+
+    Return whether there was one for these kernels.
 
     Parameters
     ----------
@@ -120,7 +126,10 @@ def unpack(name: str, folder: Path, root: Path, source: Path | None = None) -> b
 
 
 def _write(packed: Path, room: Path, cache_names: dict[str, str]) -> None:
-    """Write the members of a file whose digest is right into an empty folder."""
+    """Write the members of a file with the right digest.
+
+    The folder is empty.
+    """
     size = 0
     try:
         with tarfile.open(packed, "r:xz") as archive:
@@ -143,13 +152,13 @@ def _write(packed: Path, room: Path, cache_names: dict[str, str]) -> None:
 
 
 def _folders(root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folders of sources, and their paths as they stand in the file."""
+    """Yield the folders of sources, and their paths in the file."""
     for folder in sorted({path.parent for path in root.rglob("*_core.py")}):
         yield folder, folder.relative_to(root.parent).as_posix()
 
 
 def _cache_name(source: Path) -> str:
-    """Return under which name numba keeps the kernels of a folder of sources."""
+    """Return numba's name for the kernels of a folder of sources."""
     path = os.path.abspath(source)  # noqa: PTH100 -- as numba does: links are not followed
     return f"{source.name}_{hashlib.sha1(path.encode()).hexdigest()}"  # noqa: S324 -- a name
 

@@ -1,4 +1,7 @@
-"""Synthetic graphs and feeds, functions of their random generator; and networks in files."""
+"""Synthetic graphs and feeds, functions of their random generator.
+
+And networks in files.
+"""
 
 from ktsafe.datasets.social_feed import life, social_feed
 from ktsafe.datasets.social_network import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork

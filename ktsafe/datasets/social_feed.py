@@ -1,4 +1,7 @@
-"""A made-up social network as a feed of events: people join, tie, change, part and leave."""
+"""A made-up social network as a feed of events.
+
+People join, tie, change, part and leave.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def social_feed(
     start: datetime.datetime = START,
     rates: FeedRates | None = None,
 ) -> Iterator[Event]:
-    """Yield the events of a network that grows from nothing, in order of time.
+    """Yield the events of a network that grows from nothing, by time.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ def life(
     start: datetime.datetime = START,
     rates: FeedRates | None = None,
 ) -> Iterator[Event]:
-    """Let a network live on, in place, and yield what happens, in order of time.
+    """Let a network live on, in place, and yield its events.
 
     Parameters
     ----------

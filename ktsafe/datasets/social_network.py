@@ -100,7 +100,7 @@ class SocialNetwork:
         self._edge_place: dict[tuple[int, int], int] = {}
 
     def grow(self, people: int, rates: FeedRates) -> None:
-        """Let people join one by one, with all that happens in between, and tell nobody."""
+        """Let people join one by one, and yield no events."""
         for _ in range(people):
             self.between_joins(rates)
             self.join()
@@ -120,7 +120,7 @@ class SocialNetwork:
         return graph, [_name(person) for person in order]
 
     def join(self) -> Event:
-        """Let somebody join."""
+        """Let a person join."""
         dice, person = self.dice, self._n_joined
         self._n_joined += 1
         self._place[person] = len(self._present)
@@ -162,7 +162,7 @@ class SocialNetwork:
         return self.dice.choice(self._present)
 
     def _partner(self, person: int, rates: FeedRates) -> int:
-        """Pick a friend of a friend, somebody of a circle, somebody popular, or anybody."""
+        """Pick a friend's friend, a circle's member, a popular person, or anybody."""
         dice, point = self.dice, self.dice.random()
         own = self._neighbours[person]
         if own and point < rates.closure:

@@ -29,7 +29,7 @@ def uniform(
     n_tuples: int = 10,
     sensitive_share: float = 0.1,
 ) -> AttributedGraph:
-    """Return a graph whose degrees are uniform from 0 to twice their mean.
+    """Return a graph with uniform degrees from 0 to twice their mean.
 
     Parameters
     ----------
@@ -59,7 +59,10 @@ def uniform(
 
 
 def mean_degree(n_vertices: int, n_edges: int) -> float:
-    """Return the mean degree; raise if the edges would fill more than half of all pairs."""
+    """Return the mean degree.
+
+    Raise if the edges would fill more than half of all pairs.
+    """
     if n_vertices < 0 or n_edges < 0 or 4 * n_edges > n_vertices * (n_vertices - 1):
         raise InvalidGraph("The edges asked for would fill more than half of all pairs.")
     return 2 * n_edges / max(n_vertices, 1)
@@ -73,7 +76,7 @@ def drawn_graph(
     sensitive_share: float,
     rng: np.random.Generator,
 ) -> AttributedGraph:
-    """Join attributes, drawn by `weights` per value, and a random graph of these degrees."""
+    """Join attributes by `weights` and a random graph of these degrees."""
     n = len(degrees)
     everything = np.array(list(itertools.product(range(N_VALUES), repeat=N_QUASI_IDENTIFIERS)))
     if not 1 <= n_tuples <= len(everything):

@@ -1,4 +1,4 @@
-"""One call from a graph of the usual libraries to a verified release of the same kind."""
+"""One call from a usual graph to a verified release alike."""
 
 from ktsafe.protection.protect import protect
 from ktsafe.protection.protected import PrivateMapping, Protected

@@ -1,4 +1,4 @@
-"""All faults of a graph that was given, told at once and with their rows."""
+"""All faults of a given graph, told at once with their rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DECLARE: Final = (
 def extra_faults(
     seen: Given, published: Collection[str], ignore: Collection[str]
 ) -> list[InvalidGraph]:
-    """Return what would be dropped in silence, what cannot be read, and what is ignored in vain.
+    """Return columns that would be lost, unread, or ignored needlessly.
 
     A name that is almost one of these is taken for a misspelling: then that is told, and nothing of
     ignoring it.
@@ -54,7 +54,7 @@ def value_faults(
         lambda error, rows: fault(error.message, rows, hint=error.hint)
     ),
 ) -> list[InvalidGraph]:
-    """Return a fault for each attribute whose values are none of its kind.
+    """Return a fault for each attribute with values of another kind.
 
     `told` makes it of the error of one of these values and the rows of all.
     """
@@ -75,7 +75,7 @@ def value_faults(
 def absent_faults(
     schema: Schema, columns: Mapping[str, Sequence[object]], *, as_given: bool
 ) -> list[InvalidGraph]:
-    """Return what the schema names and nobody has; `as_given`: without buckets and groups."""
+    """Return names of the schema without holders; `as_given`: before buckets and groups."""
     asked = dataclasses.replace(schema, buckets={}, groups={}) if as_given else schema
     try:
         AttributedGraph.from_columns(asked, columns, [])

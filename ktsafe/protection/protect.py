@@ -1,4 +1,4 @@
-"""`protect`: a graph goes in, a verified release of the same kind comes out."""
+"""`protect`: from a graph to a verified release of its kind."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def protect(
     rng: np.random.Generator | int | None = None,
     progress: Progress | None = None,
 ) -> Protected:
-    """Return a kt-safe release of a graph, in the kind that the graph was given in.
+    """Return a kt-safe release of a graph, in its own kind.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _advice(
 def _spelt_levels(
     hierarchies: Mapping[str, Sequence[Declared]] | None, nominal: Collection[str]
 ) -> dict[str, list[Declared]]:
-    """Return declared levels with the values in their groups as readers spell them."""
+    """Return declared levels with grouped values as readers spell them."""
     return {
         name: [
             spelt_groups(each, is_code=name in nominal) if isinstance(each, Mapping) else each
@@ -211,7 +211,7 @@ def _spelt_levels(
 
 
 def _named(columns: Mapping[str, Any], told: AttributedGraph, k: int) -> Named:
-    """Return the groups of the release, with those of their values that k people have."""
+    """Return the release's groups, with their values that k people have."""
     names = tuple(told.schema.groups)
     buckets = {name: borders for name, borders in told.schema.buckets.items() if name in names}
     ungrouped = Schema(names, NONE, frozenset(), buckets, frozenset({*names, NONE}))
@@ -220,7 +220,7 @@ def _named(columns: Mapping[str, Any], told: AttributedGraph, k: int) -> Named:
 
 
 def _check_utility(found: Protected, min_f1: float) -> None:
-    """Refuse a release that shows next to nothing, with what would show more.
+    """Refuse a nearly empty release, with advice to show more.
 
     Raises
     ------

@@ -27,7 +27,9 @@ PAGE_TIES_MAX = 20_000
 
 
 class PrivateMapping(Mapping[int, Hashable]):
-    """The mapping of ids: the id in the release -> the id that the owner gave. Never publish it.
+    """The mapping of ids.
+
+    The id in the release -> the id that the owner gave. Never publish it.
 
     Inserted vertices have no entry. What it prints is its size alone.
     """
@@ -151,7 +153,7 @@ class Protected:
         return advised(lattice, self.params, list(other_ks), go_on, keep=keep, seed=seed)
 
     def attack(self, attacks: Iterable[str] | None = None, *, seed: int = 0) -> list[Any]:
-        """Run known attacks, as `ktsafe audit --attacks` does, and return what each found; private.
+        """Run known attacks as `ktsafe audit --attacks` does; results are private.
 
         Parameters
         ----------
@@ -184,14 +186,16 @@ class Protected:
         )
 
     def to_html(self) -> str:
-        """Return the report of `ktsafe audit --page` as one page of HTML; private.
+        """Return the report of `ktsafe audit --page` as one page of HTML.
+
+        Private.
 
         It attacks the release, which takes seconds, on large networks minutes.
         """
         return self._page
 
     def save(self, out: Path | str, audit: Path | str) -> None:
-        """Write the release and its private audit to new folders, as `ktsafe anonymize` does.
+        """Write release and private audit to new folders, as `ktsafe anonymize`.
 
         What was written is read again and verified before it appears. Ids are drawn afresh.
 
@@ -214,7 +218,7 @@ class Protected:
         save(self, Path(out), Path(audit))
 
     def report(self) -> str:
-        """Return a few lines about safety and utility; private, since they tell what is true."""
+        """Return a few lines about safety and utility, private to the owner."""
         return "\n".join(f"{name:9} {text}" for name, text in self._lines())
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Figures of the true network from noisy tables, with the interval that their noise leaves.
+"""Figures of the true network from noisy tables, with intervals.
 
 A figure is computed from the tables as they are, and from copies of them with as much noise again.
 Its interval is as wide as these spread. Where a release has no tables, its graph gives a value and
@@ -27,7 +27,7 @@ by 1.19 in the last release of the demo."""
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """A figure of the true network, as far as a release tells it.
+    """A figure of the true network, as far as a release shows.
 
     Attributes
     ----------
@@ -92,7 +92,10 @@ class FigureCounts:
         return ends
 
     def at(self, value: str | None, names: tuple[str | None, ...] | None = None) -> int:
-        """Return where a value is; a value that no vertex has raises KeyError."""
+        """Return where a value is.
+
+        A value that no vertex has raises KeyError.
+        """
         names = self.names if names is None else names
         if value is None or value not in names:
             raise KeyError(value)
@@ -206,7 +209,7 @@ WITHOUT_ATTRIBUTE = frozenset(
 
 
 def _tail(counts: FigureCounts, least: int, *, below: int) -> Floats:
-    """Return the share of people with a degree from `least` up to `below`; NaN without a table."""
+    """Return the share of degrees in [`least`, `below`); NaN without table."""
     if counts.degrees is None:
         return np.full(len(counts.people), np.nan)
     chosen = (counts.bins >= least) & (counts.bins < below)
@@ -220,7 +223,10 @@ def laplace(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> F
 
 
 def estimate_of(drawn: Floats) -> Estimate:
-    """Return the estimate of draws; the first one is the tables as they are."""
+    """Return the estimate of draws.
+
+    The first one is the tables as they are.
+    """
     value = float(drawn[0])
     low, high = np.quantile(drawn[1:] - value, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value, value + float(low), value + float(high), "tables")

@@ -31,7 +31,7 @@ class Withdrawn(NotARelease):
 def read(
     folder: Path | str, *, key: Path | str | None = None, withdrawn: bool = False
 ) -> StudiedRelease | Releases:
-    r"""Read a release, or all releases of a folder, every file's digest checked.
+    r"""Read a release, or a folder's releases, with all digests checked.
 
     Parameters
     ----------
@@ -92,7 +92,10 @@ def read(
 
 
 def _checked(folders: Sequence[Path], key: Path | str | None) -> list[SealCheck]:
-    """Return what the seals say; with a key refuse what it has not signed."""
+    """Return what the seals say.
+
+    With a key refuse what it has not signed.
+    """
     keys = [] if key is None else [public_key(Path(key).read_bytes())]
     try:
         checks = check_seals([(path / "manifest.json").read_bytes() for path in folders], keys)
@@ -133,7 +136,7 @@ def _read_one(folder: Path) -> StudiedRelease:
 
 
 def _table(content: bytes, n_keys: int) -> tuple[list[list[str]], dict[str, NDArray[np.str_]]]:
-    """Return the columns of a table that name its rows, and the others by name."""
+    """Return a table's columns that name rows, and others by name."""
     header, *rows = csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
     if any(len(row) != len(header) for row in rows):
         raise ValueError("A row has another length than its header.")

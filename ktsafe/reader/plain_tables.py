@@ -1,4 +1,4 @@
-"""Reads the tables of a release from bytes that are exactly as the service writes them."""
+"""Reads a release's tables from bytes exactly as the service writes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _QUOTED: Final = frozenset(',"\r\n')
 def plain_columns(
     data: bytes, header: Sequence[str]
 ) -> tuple[Sequence[str], list[list[str]]] | None:
-    r"""Return the first column, `Ids` if it holds such, and the others, where no field is quoted.
+    r"""Return the first column and the others, without quoted fields.
+
+    The first is `Ids` if it holds such.
 
     They are what a CSV reader finds. None unless the file has this header, lines of as many fields
     that end with a newline, and nothing else that a CSV reader must look at.
@@ -79,7 +81,7 @@ def plain_columns(
 
 
 def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
-    r"""Return what a CSV reader finds in the lines of edges between ids of 16 hexadecimal digits.
+    r"""Return a CSV reader's result for edges between hexadecimal ids.
 
     None unless every byte is as the service writes it; then a CSV reader must say what it is.
 
@@ -126,7 +128,10 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
 
 
 def _first_of_runs(letters: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the rows of 16 letters that differ from the row before them; the first does."""
+    """Return the rows of 16 letters that differ from the former.
+
+    The first row does.
+    """
     # Sources are in order, so each is read once; where they are not, all of them are.
     halves = letters.view(np.uint64)
     is_first = np.ones(len(letters), dtype=np.bool_)
@@ -135,7 +140,7 @@ def _first_of_runs(letters: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _begins(ranked: NDArray[np.uint64], bits: int, shift: np.uint64) -> NDArray[np.int32]:
-    """Return where ascending numbers begin that are shifted to each number of so many bits."""
+    """Return begins of ascending numbers by their upper bits."""
     begins = np.empty(1 << bits, dtype=np.int32)
     for begin in range(0, len(begins), LINES_AT_ONCE):
         firsts = np.arange(begin, min(begin + LINES_AT_ONCE, len(begins)), dtype=np.uint64)
@@ -150,7 +155,9 @@ def _places(
     begins: NDArray[np.int32],
     shift: np.uint64,
 ) -> NDArray[np.int32]:
-    """Return the place of each number among ascending ones; some other place where it is not.
+    """Return the place of each number among ascending ones.
+
+    Some other place where it is not.
 
     Looked for where numbers begin that are shifted to the same, and one further: ids are drawn
     evenly, so most are found. A search by halves takes five times as long: it is left for others.
@@ -166,7 +173,10 @@ def _places(
 
 
 def _hexadecimal(letters: NDArray[np.uint8]) -> NDArray[np.uint64] | None:
-    """Return the numbers that rows of 16 letters are; None if some are no digits of the service."""
+    """Return the numbers that rows of 16 letters are.
+
+    None if some are no digits of the service.
+    """
     octets = _OCTET[letters.view(np.uint16)]
     if octets.max(initial=0) == _NO_OCTET:
         return None

@@ -1,4 +1,7 @@
-"""Releases of one network, one after another: differences and trends with error bars."""
+"""Releases of one network, one after another.
+
+Differences and trends with error bars.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,10 @@ class Releases:
     def estimate(
         self, figure: str, *values: str, by: str | None = None, across: str | None = None
     ) -> list[Estimate]:
-        """Return the figure of every release; parameters are those of a single release."""
+        """Return the figure of every release.
+
+        Parameters are those of a single release.
+        """
         return [each.estimate(figure, *values, by=by, across=across) for each in self.releases]
 
     def difference(
@@ -86,7 +92,7 @@ class Releases:
     def trend(
         self, figure: str, *values: str, by: str | None = None, across: str | None = None
     ) -> Change:
-        """Return how much the figure changes from release to release, by least squares."""
+        """Return the figure's change from release to release, by least squares."""
         drawn = self._drawn(figure, values, by, across)
         if len(drawn) < 2:
             raise InvalidParams("A trend needs two releases.", hint="Read a folder of releases.")

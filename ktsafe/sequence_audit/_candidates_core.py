@@ -1,4 +1,6 @@
-"""Kernels of the candidate sets: how pairs of atoms survive one more release.
+"""Kernels of the candidate sets.
+
+How pairs of atoms survive one more release.
 
 Bounds are checked by the caller. An *atom* is a set of objects that no release has told apart.
 """
@@ -94,7 +96,7 @@ def similar_members(
     first_row: NDArray[np.int64],
     similar: Rows,
 ) -> NDArray[np.bool_]:
-    """Return per release and member whether it is similar to `atom`, shape (releases, members).
+    """Return whether members are similar to `atom`, (releases, members).
 
     Parameters
     ----------

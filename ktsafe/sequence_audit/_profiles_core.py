@@ -30,7 +30,10 @@ class Profiles(NamedTuple):
 
 @kernel
 def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the compressed adjacency of n < 2**31 vertices and an edge list, shape (m, 2)."""
+    """Return the compressed adjacency of vertices and edges (m, 2).
+
+    There are n < 2**31 vertices.
+    """
     indptr = np.zeros(n + 1, dtype=np.int64)
     for e in range(edges.shape[0]):
         indptr[edges[e, 0] + 1] += 1
@@ -53,7 +56,10 @@ def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
 def difference(
     first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return what only `first` holds and what only `second` holds; both ascend without repeats."""
+    """Return what only `first` holds and what only `second` holds.
+
+    Both ascend without repeats.
+    """
     only_first = np.empty(first.shape[0], dtype=np.int64)
     only_second = np.empty(second.shape[0], dtype=np.int64)
     x = y = n_first = n_second = 0
@@ -80,7 +86,10 @@ def profiles(
     codes: NDArray[np.int64],
     n_values: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pointer and flat profiles of `vertices`; codes (n, q) are below `n_values` (q)."""
+    """Return pointer and flat profiles of `vertices`.
+
+    Codes (n, q) are below `n_values` (q).
+    """
     n_columns = codes.shape[1]
     capacity = 0
     degree_max = 0
@@ -139,7 +148,9 @@ def are_similar(
     rows: tuple[int, int],
     tolerance: tuple[int, int],
 ) -> bool:
-    """Return whether half the L1 distance of every attribute's distributions is at most t.
+    """Return whether every attribute's distance is at most t.
+
+    It is half the L1 distance of distributions.
 
     That is sum |c1 * n2 - c2 * n1| * denominator <= 2 * numerator * n1 * n2 for t = numerator /
     denominator.
@@ -190,7 +201,9 @@ def similar_pairs(
     last: int,
     found: NDArray[np.int64],
 ) -> int:
-    """Write similar pairs of rows to `found`, shape (capacity, 2); return how many.
+    """Write similar pairs of rows to `found`, shape (capacity, 2).
+
+    Return how many.
 
     New rows x of first:last are compared with rows begin[x]:stop[x], which are of their class and
     degree band; each pair is written once, no row is paired with itself. The capacity must be at

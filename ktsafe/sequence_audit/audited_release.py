@@ -1,4 +1,7 @@
-"""What the auditor is given: a release as published, and privately the person of each vertex."""
+"""What the auditor is given.
+
+A release as published, and privately the person of each vertex.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,9 @@ class AuditedRelease:
 
 
 class CodedTexts(Sequence[str]):
-    """A column of few distinct texts: the texts, and by row the position of its text.
+    """A column of few distinct texts.
+
+    The texts, and by row the position of its text.
 
     Examples
     --------
@@ -134,7 +139,9 @@ THINGS_AT_ONCE = 100_000
 
 
 class Numbering:
-    """Gives every distinct thing a number for ever: 0, 1, 2 and so on.
+    """Gives every distinct thing a number for ever.
+
+    0, 1, 2 and so on.
 
     Saved, it names nothing: a keyed hash stands for each thing, until the thing is met again.
     Things of one plain kind, whole numbers or ids of 16 hexadecimal digits, are held as ascending
@@ -158,11 +165,11 @@ class Numbering:
         return self._size
 
     def __iter__(self) -> Iterator[Hashable]:
-        """Yield the things that were met, in the order of their numbers if none was sealed."""
+        """Yield the known things, in order unless some were sealed."""
         return self._things() if self._number is None else iter(self._number)
 
     def of(self, things: Iterable[Hashable] | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of `things`, new ones where they are met for the first time."""
+        """Return the numbers of `things`, new ones at first sight."""
         if isinstance(things, CodedTexts):
             numbers: NDArray[np.int64] = self.of(things.texts)[things.codes]
             return numbers
@@ -185,7 +192,7 @@ class Numbering:
         return np.array(found, dtype=np.int64)
 
     def sealed(self, key: bytes) -> bytes:
-        """Return the keyed hashes of all things, in the order of their numbers."""
+        """Return the keyed hashes of all things, in number order."""
         n_sealed = len(self._seals) // SEAL_BYTES
         if self._number is None:
             things = self._things(n_sealed)
@@ -197,7 +204,7 @@ class Numbering:
 
     @classmethod
     def of_sealed(cls, seals: bytes, key: bytes) -> Numbering:
-        """Return the numbering whose things had these keyed hashes."""
+        """Return the numbering of things with these keyed hashes."""
         numbering = cls()
         numbering._key, numbering._seals = key, bytearray(seals)
         numbering._size = len(seals) // SEAL_BYTES
@@ -213,7 +220,7 @@ class Numbering:
         return number
 
     def _next(self, thing: Hashable) -> int:
-        """Return the number of a thing that is met for the first time, or since it was sealed."""
+        """Return the number of a thing new, or new since sealing."""
         number = self._sealed.pop(_seal(thing, self._key), None) if self._sealed else None
         if number is None:
             number = self._size
@@ -243,7 +250,7 @@ class Numbering:
         return numbers
 
     def _add(self, keys: NDArray[np.uint64]) -> None:
-        """Give numbers to unknown keys, in the order in which they are met."""
+        """Give numbers to unknown keys, in order of arrival."""
         new, first = np.unique(keys, return_index=True)
         order = np.argsort(first)
         numbers = np.empty(len(new), dtype=np.int64)
@@ -257,7 +264,7 @@ class Numbering:
         self._numbers = np.insert(self._numbers, place, numbers)
 
     def _order(self, least: int = 0) -> NDArray[np.int64]:
-        """Return where the plain things are whose numbers are not below `least`, by number."""
+        """Return the places of plain things by number, from `least` on."""
         places = np.flatnonzero(self._numbers >= least)
         ordered: NDArray[np.int64] = places[np.argsort(self._numbers[places])]
         return ordered
@@ -275,7 +282,7 @@ class Numbering:
 
 
 def stable_codes(release: AuditedRelease, numberings: list[Numbering]) -> NDArray[np.int64]:
-    """Return codes, shape (n, q), that mean the same text in every release.
+    """Return codes (n, q) with the same text in every release.
 
     Raises
     ------
@@ -293,7 +300,10 @@ def stable_codes(release: AuditedRelease, numberings: list[Numbering]) -> NDArra
 
 
 def grown(array: NDArray[Scalar], size: int, fill: int) -> NDArray[Scalar]:
-    """Return `array` lengthened to `size` along its first axis; it is returned as it is if long."""
+    """Return `array` lengthened to `size` along its first axis.
+
+    It is returned as it is if long.
+    """
     if len(array) >= size:
         return array
     tail = np.full((size - len(array), *array.shape[1:]), fill, dtype=array.dtype)
@@ -303,7 +313,9 @@ def grown(array: NDArray[Scalar], size: int, fill: int) -> NDArray[Scalar]:
 def _plain(
     things: Sequence[Hashable] | NDArray[Any],
 ) -> tuple[type | None, NDArray[np.uint64] | None]:
-    """Return the kind of things that are all whole numbers or all ids, and a key of each.
+    """Return the kind of uniform things, and a key of each.
+
+    Kinds are whole numbers and ids.
 
     An id is 16 hexadecimal digits as Python writes them; things of any other kind have no key.
     """
@@ -327,7 +339,10 @@ def _are_distinct(ids: Sequence[str]) -> bool:
 
 
 def _keys_of_ids(texts: Sequence[Hashable] | NDArray[Any]) -> NDArray[np.uint64] | None:
-    """Return a key for each id: what `ktsafe.numbering.Ids` does, which auditors do not share."""
+    """Return a key for each id.
+
+    What `ktsafe.numbering.Ids` does, which auditors do not share.
+    """
     keys = np.empty(len(texts), dtype=np.uint64)
     for begin in range(0, len(texts), THINGS_AT_ONCE):
         some = list(texts[begin : begin + THINGS_AT_ONCE])

@@ -1,4 +1,6 @@
-"""The auditor of a sequence of releases: takes them one by one, in order.
+"""The auditor of a sequence of releases.
+
+Takes them one by one, in order.
 
 Source: DESIGN "The sequence": objects are published ids; the sequence is w-release kt-safe iff for
 every v and every set W of at most w releases in which v occurs, |CS_W(v)| >= k and the sensitive
@@ -52,7 +54,9 @@ class Promise:
 
 
 class SequenceAuditor(CopyOnExtend):
-    """Audits releases as they come; the cost of one more follows what it changes.
+    """Audits releases as they come.
+
+    The cost of one more follows what it changes.
 
     The work that grows faster than the release (building profiles, comparing locations,
     intersecting candidate sets) is done near changes only. To try a release, extend a copy: copies
@@ -177,7 +181,7 @@ class SequenceAuditor(CopyOnExtend):
         return Findings(release.release_id, tuple(found.violations), checked, measured, verdict)
 
     def shares(self) -> dict[str, Any]:
-        """Summarize the greatest sensitive share of CS_all at any release, over all objects.
+        """Summarize the greatest sensitive share of CS_all, over all objects.
 
         Costs a pass over all releases so far, which must have been kept.
         """
@@ -193,7 +197,9 @@ class SequenceAuditor(CopyOnExtend):
         return self._continuity.n_releases
 
     def pages(self, key: bytes) -> Iterator[tuple[str, bytes]]:
-        """Yield all that was learned, by name, for `resume_from`; releases must not be kept.
+        """Yield all that was learned, by name, for `resume_from`.
+
+        Releases must not be kept.
 
         It names nobody: instead of ids, people and values it has hashes that `key` is needed for.
 
@@ -206,7 +212,9 @@ class SequenceAuditor(CopyOnExtend):
         return saved_state.pages(self, key)
 
     def resume_from(self, pages: Mapping[str, bytes], key: bytes) -> None:
-        """Go on from what another auditor had learned when it was saved; this one is new.
+        """Go on from what another auditor had learned when it was saved.
+
+        This one is new.
 
         Raises
         ------
@@ -222,7 +230,7 @@ class SequenceAuditor(CopyOnExtend):
         return self._reader.work
 
     def _enter(self, release: AuditedRelease, found: Violations) -> None:
-        """Check what must not change, and begin a new sequence where the release does."""
+        """Check the constants, and begin a new sequence with the release."""
         is_first = not self._continuity.sequence_ids
         if not self._continuity.enter(release, found):
             return
@@ -240,7 +248,7 @@ class SequenceAuditor(CopyOnExtend):
     def _checked_shift(
         self, release: AuditedRelease, found: Violations
     ) -> NDArray[np.int64] | None:
-        """Return the certificate that decides, None where stars are compared as they are.
+        """Return the deciding certificate, None for stars compared directly.
 
         What does not hold is replaced by the map that moves nobody: then nobody has candidates.
         """
@@ -278,7 +286,7 @@ class SequenceAuditor(CopyOnExtend):
     def _judge(
         self, prefix: str, view: CandidateSets, objects: NDArray[np.int64], found: Violations
     ) -> dict[str, Any]:
-        """Decide k and alpha for every set of releases that the promise speaks of."""
+        """Decide k and alpha for every promised set of releases."""
         window = self.promise.window
         if window == 1:
             return {f"{prefix}alpha_by": "each release by itself"}
@@ -324,7 +332,7 @@ class SequenceAuditor(CopyOnExtend):
     def _judge_values(
         self, release: AuditedRelease, structure: Structure, found: Violations
     ) -> dict[str, Any]:
-        """Decide whether a changed value tells that somebody left; return figures of all."""
+        """Decide whether a changed value tells a departure; return figures of all."""
         vertices = structure.vertices
         has_left = self._ownership.has_left
         if release.value_at is not None:
@@ -350,7 +358,7 @@ class SequenceAuditor(CopyOnExtend):
         return {**counted, "alpha_real_leavers_known": shares}
 
     def _figures_of_newcomers(self, newcomers: NDArray[np.int64]) -> dict[str, Any]:
-        """Count the real candidates of people whose ids this release shows for the first time.
+        """Count the real candidates of people with ids that are new here.
 
         Everybody is new in the first release of a sequence; it has no newcomers.
         """

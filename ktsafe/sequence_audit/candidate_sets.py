@@ -1,4 +1,6 @@
-"""Candidate sets over a sequence: the possible vertices of a person after all releases so far.
+"""Candidate sets over a sequence.
+
+The possible vertices of a person after all releases so far.
 
 Objects are numbers. u ~_i v iff both are absent from release i or u is in PS_i(v), and CS_all(v) is
 the intersection over all releases. Similarity is not transitive, so these are no classes; but
@@ -110,7 +112,7 @@ class CandidateSets(CopyOnExtend):
             self.stages = (*self.stages, stage)
 
     def settle(self) -> None:
-        """Number the atoms by their least objects, so it does not matter how they arose."""
+        """Number atoms by least objects, independent of their history."""
         known = self.known
         _, first = np.unique(self.atom_of[known], return_index=True)
         number = np.empty(self.n_atoms, dtype=np.int64)
@@ -133,7 +135,7 @@ class CandidateSets(CopyOnExtend):
         return np.bincount(self.atom_of[objects], minlength=self.n_atoms).astype(np.int64)
 
     def over_candidates(self, per_atom: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each atom the sum of `per_atom` over its CS_all, int64, shape (atoms,)."""
+        """Return sums of `per_atom` over atoms' CS_all, int64, (atoms,)."""
         return row_sums(self.pairs, per_atom)
 
 

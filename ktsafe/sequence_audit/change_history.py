@@ -1,4 +1,4 @@
-"""All visible changes of a sequence so far, judged anew as candidates become fewer.
+"""All visible changes so far, judged again as candidates become fewer.
 
 k_delta of a change at release i counts the members of CS_all(v) whose D_i is that of v. CS_all only
 ever loses members that were there at i, so a change that was covered may lose its cover whenever a
@@ -26,7 +26,7 @@ MERGE_FROM = 4096
 
 
 class ChangeHistory(CopyOnExtend):
-    """Every visible change, by vertex and release, and the remaining candidates that changed alike.
+    """Every visible change, and its remaining candidates that changed alike.
 
     A row is judged again only where its vertex has other candidates than before, or one of them
     has turned sensitive, and with it all rows of the same D_i.
@@ -49,7 +49,10 @@ class ChangeHistory(CopyOnExtend):
         self._n_merged = 0
 
     def add(self, vertices: NDArray[np.int64], label: NDArray[np.int64]) -> None:
-        """Add the changes of the next release; labels are its own, equal iff D_i are."""
+        """Add the changes of the next release.
+
+        Labels are its own, equal iff D_i are.
+        """
         n = len(vertices)
         self.vertices = np.concatenate((self.vertices, vertices))
         self.label = np.concatenate((self.label, self._n_labels + label))
@@ -61,7 +64,9 @@ class ChangeHistory(CopyOnExtend):
         self._n_labels += int(label.max(initial=-1)) + 1
 
     def judge(self, candidates: CandidateSets, k: int) -> NDArray[np.int64]:
-        """Judge with the candidates of all releases so far; return vertices that lost cover now.
+        """Judge with the candidates of all releases so far.
+
+        Return vertices that lost cover now.
 
         Returns
         -------
@@ -94,7 +99,7 @@ class ChangeHistory(CopyOnExtend):
         return lost
 
     def merge(self, candidates: CandidateSets) -> None:
-        """Let one row stand for all changes that will be judged alike for ever; all are judged.
+        """Merge rows of changes that are judged alike for ever.
 
         Candidates never leave their component (objects linked by candidate sets, of candidates of
         theirs, and so on), and components only split. So two labels whose vertices in a component
@@ -139,7 +144,7 @@ class ChangeHistory(CopyOnExtend):
 
 
 def _components(pairs: Rows) -> NDArray[np.int64]:
-    """Return for each atom the least atom that a chain of similar ones leads to."""
+    """Return each atom's least atom in a chain of similar ones."""
     found = np.arange(len(pairs.pointer) - 1)
     while len(found):
         least = np.minimum.reduceat(found[pairs.member], pairs.pointer[:-1])

@@ -1,4 +1,4 @@
-"""Whether the truth is in the release, apart from what was declared to be held back.
+"""Whether the release holds the truth, apart from declared omissions.
 
 Every true person is published, every true tie between two published people is shown, and every
 published quasi-identifier is the true one; what is missing must be declared, and a tie may be
@@ -103,7 +103,10 @@ class Contained:
 
 
 class Containment(CopyOnExtend):
-    """Follows what is missing from release to release. People are numbers that persist."""
+    """Follows missing people and ties from release to release.
+
+    People are numbers that persist.
+    """
 
     def __init__(self) -> None:
         self._missing = np.zeros(0, dtype=np.int64)
@@ -178,14 +181,14 @@ class Containment(CopyOnExtend):
 
 
 class TruthComparison(CopyOnExtend):
-    """Compares releases with the true graph, where it is at hand, in order."""
+    """Compares releases with the true graph, where given, in order."""
 
     def __init__(self) -> None:
         self._ages = EdgeAges()
         self._containment = Containment()
 
     def begin_sequence(self) -> None:
-        """Begin a new sequence, whose edges are all new."""
+        """Begin a new sequence, with edges that are all new."""
         self._ages = EdgeAges()
 
     def judge(
@@ -260,7 +263,7 @@ def _table(places: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.i
 def _aged(
     keys: NDArray[np.int64], before: NDArray[np.int64], ages: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return ascending keys and for how many releases each has been there without a gap."""
+    """Return ascending keys, and their releases without a gap."""
     there = np.searchsorted(before, keys)
     was_there = np.append(before, -1)[there] == keys
     return keys, 1 + np.where(was_there, np.append(ages, 0)[there], 0)
@@ -277,7 +280,7 @@ def _differing(
     position: NDArray[np.int64],
     is_published: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the vertices that show other quasi-identifiers, and the number of suppressed ones."""
+    """Return vertices with other quasi-identifiers, and the number suppressed."""
     differs = np.zeros(len(release.ids), dtype=np.bool_)
     suppressed = 0
     there = position[is_published]
@@ -297,7 +300,7 @@ def _sensitive(
     position: NDArray[np.int64],
     is_published: NDArray[np.bool_],
 ) -> tuple[int, NDArray[np.int64]]:
-    """Return how many sensitive values are masked, and the vertices that show a wrong one."""
+    """Return the number of masked values, and vertices with wrong ones."""
     if release.sensitive_texts is None:
         return 0, np.zeros(0, dtype=np.int64)
     numbering = Numbering([MISSING])

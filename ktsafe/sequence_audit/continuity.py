@@ -1,4 +1,4 @@
-"""What must not change from one release of a sequence to the next."""
+"""The constants from one release of a sequence to the next."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class Continuity(CopyOnExtend):
         return len(ids) if isinstance(ids, frozenset) else ids[0]
 
     def enter(self, release: AuditedRelease, found: Violations) -> bool:
-        """Check the head of the next release; return whether it begins a new sequence."""
+        """Check the head of the next release.
+
+        Return whether it begins a new sequence.
+        """
         if not self._is_new(release.release_id):
             found.whole("release_repeated")
         if release.unmatched:

@@ -1,4 +1,4 @@
-"""What follows releases one by one, and can be copied before a release that is only tried."""
+"""Followers of releases, copied before a release is only tried."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 
 class CopyOnExtend:
-    """Keeps what it learns of each release, such that a copy costs nothing.
+    """Keeps its knowledge of each release so copies cost nothing.
 
     Arrays and tuples are replaced, never changed in place. Tables that give numbers are only ever
     added to and shared by copies: a number, once given, means the same for ever.
@@ -27,7 +27,7 @@ class CopyOnExtend:
         """Make what follows from the others, after this was read back."""
 
     def copy(self) -> Self:
-        """Return one that goes on from here by itself, with all parts that do so too."""
+        """Return one that goes on by itself, with its parts."""
         other = copy.copy(self)
         for name, part in vars(self).items():
             if isinstance(part, CopyOnExtend):

@@ -64,7 +64,7 @@ def shares(
 
 
 def _at(values: NDArray[Any], until: NDArray[np.int64], places: list[int]) -> list[Any]:
-    """Return the values at places of the ascending list in which each stands until some place."""
+    """Return values at list places that stand until some place."""
     found: list[Any] = values[np.searchsorted(until, places, side="right")].tolist()
     return found
 
@@ -77,7 +77,9 @@ def sizes(candidates: CandidateSets, objects: NDArray[np.int64]) -> NDArray[np.i
 
 
 def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> dict[str, Any]:
-    """Summarize, over all objects, the greatest sensitive share of CS_all at any release.
+    """Summarize CS_all's greatest sensitive share at any release.
+
+    Over all objects.
 
     Complexity: releases times (objects plus pairs of atoms).
     """
@@ -96,7 +98,9 @@ def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> dict[s
 
 
 def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> dict[str, Any]:
-    """Summarize |CS_all| over all objects, and its people over the objects with an owner.
+    """Summarize candidates over all objects, and people over owned ones.
+
+    Candidates are |CS_all|.
 
     An attacker that knows the departed people excludes the places that they left behind, and so
     does this count: of the candidates that all releases since the place appeared leave, those that
@@ -125,7 +129,7 @@ def real_candidates(
 def sensitive_people(
     candidates: CandidateSets, params: PrivacyParams, sensitive: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Summarize, over the objects with an owner, the share of people in CS_all that is sensitive.
+    """Summarize the sensitive share of people in owners' CS_all.
 
     Parameters
     ----------

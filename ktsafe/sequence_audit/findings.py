@@ -1,4 +1,4 @@
-"""What the auditor found in a sequence, in words that name published ids only."""
+"""The auditor's findings on a sequence, with published ids only."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Violation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Findings:
-    """What the auditor found when a release was added, the sequence so far included.
+    """The auditor's findings at a release, on the sequence so far.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Violations:
         self.violations.append(Violation(kind, self._release.release_id, count))
 
     def add(self, kind: str, positions: NDArray[np.int64], *, absent: int = 0) -> None:
-        """Add a violation at some vertices, `absent` of which this release does not show."""
+        """Add a violation at some vertices, `absent` of which are unshown."""
         count = len(positions) + absent
         if count:
             names = tuple(self._ids(positions[: self._examples_max].tolist()))

@@ -1,4 +1,6 @@
-"""The person of each published id over the whole history: never two people, never a late one.
+"""The person of each published id over the whole history.
+
+Never two people, never a late one.
 
 Two views of a history result. *Published*: objects are the published ids of one sequence.
 *Linked*: objects are people, also where their id changes, as for an attacker that follows a person
@@ -45,7 +47,7 @@ class Owned:
 
 
 class Ownership(CopyOnExtend):
-    """The owners of all published ids so far. Vertices are numbers that persist.
+    """The owners of all published ids; vertices are persistent numbers.
 
     Attributes
     ----------
@@ -77,7 +79,9 @@ class Ownership(CopyOnExtend):
         owners: Sequence[Hashable | None] | NDArray[np.int64] | None,
         is_vacated: NDArray[np.bool_],
     ) -> Owned:
-        """Take the owners of one more release; None altogether means that nothing is known.
+        """Take the owners of one more release.
+
+        None altogether means that nothing is known.
 
         Parameters
         ----------
@@ -120,7 +124,10 @@ class Ownership(CopyOnExtend):
         return Owned(owner, self._linked(vertices, owner), reassigned, doubled, is_new)
 
     def _linked(self, vertices: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the linked object of each vertex: the first number of the person behind it."""
+        """Return the linked object of each vertex.
+
+        The first number of the person behind it.
+        """
         behind = np.where(owner >= 0, owner, self._last_owner[vertices])
         linked = vertices.copy()
         known = behind >= 0

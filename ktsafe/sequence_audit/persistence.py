@@ -90,14 +90,14 @@ class EdgeAges(CopyOnExtend):
 def _mixed(
     is_new: NDArray[np.bool_], new: NDArray[Whole] | int, old: NDArray[Whole]
 ) -> NDArray[Whole]:
-    """Return what is new and what is old, each in its order, in the places where they belong."""
+    """Return new and old entries, each in its order, in their places."""
     mixed = np.empty(len(is_new), dtype=old.dtype)
     mixed[is_new], mixed[~is_new] = new, old
     return mixed
 
 
 def _auc(positive: NDArray[np.int32], negative: NDArray[np.int32]) -> float | None:
-    """Return the chance that a positive value exceeds a negative one, ties counting half."""
+    """Return the chance that positives exceed negatives, ties half."""
     if not len(positive) or not len(negative):
         return None
     top = int(max(positive.max(), negative.max())) + 1

@@ -1,4 +1,4 @@
-"""Locations of a release and which are similar, carried from release to release.
+"""A release's locations and similar pairs, carried along releases.
 
 A location is a distinct (quasi-identifiers, degree, histogram); PS(v) is a union of locations.
 What the last release has shown already is not looked at again: profiles are built for the vertices
@@ -71,7 +71,7 @@ class Structure:
 
 
 class Profiler(CopyOnExtend):
-    """Reads the releases of one sequence, in order. Vertices are numbers that persist.
+    """Reads one sequence's releases in order; vertices are persistent numbers.
 
     Parameters
     ----------
@@ -155,7 +155,10 @@ class Profiler(CopyOnExtend):
         return structure
 
     def settle(self) -> None:
-        """Forget locations that the last release does not show; a new one is compared anyway."""
+        """Forget locations that the last release does not show.
+
+        A new one is compared anyway.
+        """
         is_there = self._location >= 0
         occupied, first = np.unique(self._location[is_there], return_index=True)
         # In the order of their first vertices, so it does not matter what was shown before.
@@ -245,7 +248,7 @@ class Profiler(CopyOnExtend):
     def _compared(
         self, occupied: NDArray[np.int64], is_new: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return the similar pairs with at least one new location, each once, shape (., 2)."""
+        """Return similar pairs with a new location, once each, (., 2)."""
         if not is_new.any():
             return np.zeros((0, 2), dtype=np.int64)
         texts = [self._profiles[x] for x in occupied.tolist()]
@@ -314,7 +317,7 @@ def _groups(pairs: NDArray[np.int64], n_locations: int) -> tuple[NDArray[np.int6
 
 
 def edge_keys(number: NDArray[np.int64], edges: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return a key for each undirected edge, of the numbers of its ends; -1 where one has none.
+    """Return a key for each undirected edge, -1 without an end.
 
     Parameters
     ----------
@@ -332,12 +335,15 @@ def edge_keys(number: NDArray[np.int64], edges: NDArray[np.integer[Any]]) -> NDA
 
 
 def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers that keys of edges are made of, shape (., 2)."""
+    """Return the numbers that edge keys are made of, (., 2)."""
     return np.column_stack((keys >> 32, keys & 0xFFFFFFFF)).reshape(-1, 2)
 
 
 def renumbered(number: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the keys of the same edges, in this order, where ends have other numbers, or none."""
+    """Return the edges' keys by other end numbers, in order.
+
+    Some ends have none.
+    """
     new = np.empty_like(keys)
     for here in runs(len(keys)):
         new[here] = edge_keys(number, edge_ends(keys[here]))
@@ -345,14 +351,17 @@ def renumbered(number: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np
 
 
 def among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which values are among others, which ascend. `np.isin` hashes, ten times as long."""
+    """Return which values are among others, which ascend.
+
+    `np.isin` hashes, ten times as long.
+    """
     return met(values, others)[0]
 
 
 def met(
     values: NDArray[np.int64], others: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which values are among others, which ascend, and which of those are values."""
+    """Return which values are among ascending others, and the converse."""
     found = np.zeros(len(values), dtype=np.bool_)
     is_met = np.zeros(len(others), dtype=np.bool_)
     if len(others):
@@ -365,6 +374,9 @@ def met(
 
 
 def runs(n: int) -> Iterator[slice]:
-    """Yield slices of n edges that are worked on together: all at once would take room of each."""
+    """Yield slices of n edges that are worked on together.
+
+    All at once would take room of each.
+    """
     for first in range(0, n, EDGES_AT_ONCE):
         yield slice(first, first + EDGES_AT_ONCE)

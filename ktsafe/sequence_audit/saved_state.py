@@ -1,4 +1,4 @@
-"""What an auditor has learned as named pages of bytes, from which another one goes on.
+"""An auditor's knowledge as named pages, to go on from.
 
     form            format, and a hash of nothing under the key
     <part>/<name>   an attribute of what learns, in MessagePack, numbers in as few bytes as may be
@@ -31,11 +31,11 @@ OPTIONAL: Final = {"_linked": lambda: CandidateSets(keeps_stages=False)}
 
 
 class UnknownSavedState(ValueError):
-    """What was saved is of another version, or it is no saved auditor."""
+    """The saved pages are of another version, or of no auditor."""
 
 
 def pages(auditor: CopyOnExtend, key: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield what `auditor` has learned. Things that are numbered become hashes under `key`."""
+    """Yield the pages of `auditor`, things as hashes under `key`."""
     yield FORM, _form(key)
     yield from _pages(auditor, "", key)
 
@@ -58,7 +58,10 @@ def resume(auditor: CopyOnExtend, pages: Mapping[str, bytes], key: bytes) -> Non
 
 
 def _form(key: bytes) -> bytes:
-    """Return what tells format and key: under another key all would seem to be new."""
+    """Return what tells format and key.
+
+    Under another key all would seem to be new.
+    """
     return msgspec.msgpack.encode([FORMAT, hashlib.blake2b(key=key, digest_size=16).digest()])
 
 
@@ -106,14 +109,20 @@ def _packed(value: Any, key: bytes) -> Any:
 
 
 def _are_keys(array: NDArray[Any]) -> bool:
-    """Whether these are two numbers in one each, ascending: most of them differ little."""
+    """Whether these are two numbers in one each, ascending.
+
+    Most of them differ little.
+    """
     if array.dtype != np.int64 or array.ndim != 1 or not len(array):
         return False
     return array[0] >= 0 and array[-1] >= 1 << 32 and bool((array[1:] >= array[:-1]).all())
 
 
 def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers in as few bytes as hold them; anything else as it is."""
+    """Return whole numbers in as few bytes as hold them.
+
+    Anything else as it is.
+    """
     if array.dtype.kind != "i" or not array.size:
         return array
     least, most = array.min(), array.max()

@@ -1,4 +1,7 @@
-"""The releases of one sequence as structures: stars as they are, others by their certificate."""
+"""The releases of one sequence as structures.
+
+Stars as they are, others by their certificate.
+"""
 
 from __future__ import annotations
 

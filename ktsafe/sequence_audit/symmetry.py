@@ -1,4 +1,6 @@
-"""Releases of any radius, read by a private certificate: a shift that maps each onto itself.
+"""Releases of any radius, read by a private certificate.
+
+A shift that maps each onto itself.
 
 Beyond stars nobody can compare all neighbourhoods at any price. But vertices that an automorphism
 takes to each other have isomorphic neighbourhoods of every radius, in both readings, so they are in
@@ -26,7 +28,7 @@ from ktsafe.sequence_audit.profiles import Structure, edge_keys
 def is_symmetry(
     shift: NDArray[np.int64], codes: NDArray[np.int64], edges: NDArray[np.int64]
 ) -> bool:
-    """Return whether a map of positions exchanges vertices of equal codes and keeps all edges.
+    """Return whether positions map to equal codes and keep edges.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def is_symmetry(
 
 
 def orbits_of(shift: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the orbit of every position under a permutation, numbered by their least members."""
+    """Return positions' orbits under a permutation, by least members."""
     image = shift.tolist()
     orbit = np.full(len(image), -1, dtype=np.int64)
     n_orbits = 0

@@ -1,4 +1,4 @@
-"""Changed values: candidates with the same change, and whether one reveals a departure.
+"""Changed values: equally changed candidates, and revealed departures.
 
 A release shows one value of the sensitive attribute for every vertex. (Whose quasi-identifiers
 change alone has no candidates, which the candidate sets find by themselves.) Where members of a
@@ -118,7 +118,10 @@ class ValueHistory(CopyOnExtend):
 
 
 def _shown(release: AuditedRelease) -> Sequence[str | bool]:
-    """Return what each vertex shows: its value, or if that is not given whether it is sensitive."""
+    """Return what each vertex shows.
+
+    Its value, or if that is not given whether it is sensitive.
+    """
     if release.sensitive_texts is not None:
         return release.sensitive_texts
     flags: list[bool] = release.is_sensitive.tolist()
@@ -131,7 +134,10 @@ def _in_company(
     has_left: NDArray[np.bool_],
     candidates: CandidateSets,
 ) -> NDArray[np.bool_]:
-    """Return vertices that lost their value with a candidate that shows one who may be there."""
+    """Return vertices that lost their value in company.
+
+    A candidate that lost it shows a person that may be there.
+    """
     hiding = changed[is_missing & ~has_left[changed]]
     by_atom = candidates.over_candidates(candidates.per_atom(hiding))
     found: NDArray[np.bool_] = is_missing & (by_atom[candidates.atom_of[changed]] > 0)

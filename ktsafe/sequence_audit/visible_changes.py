@@ -62,7 +62,10 @@ def visible_changes(
 
 
 def _labels(structure: Structure) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the changed vertices and a number for each one's D_i; equal numbers iff equal D_i."""
+    """Return the changed vertices and a number for each one's D_i.
+
+    Equal numbers iff equal D_i.
+    """
     now, before = structure.tuple_now, structure.tuple_before
     stays = (now >= 0) & (before >= 0)
     rows = []

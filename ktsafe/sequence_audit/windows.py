@@ -1,4 +1,4 @@
-"""k and alpha for every set W of releases, decided without listing the sets where possible.
+"""k and alpha for every set W, mostly without listing sets.
 
 CS_W(v) shrinks as W grows, so k for W = all releases implies k for every W. Alpha does not carry
 over: a larger set may be richer in sensitive vertices. It is decided in three steps, each exact:
@@ -149,7 +149,7 @@ class _Search:
         self.sets = 0
 
     def bounds(self) -> NDArray[np.bool_]:
-        """Return per release and atom whether some W with that release could exceed alpha."""
+        """Return per release and atom whether a W could exceed alpha."""
         candidates, open_at = self._candidates, []
         for stage, group, excess in zip(candidates.stages, self._groups, self._excess, strict=True):
             worst = np.maximum(excess, 0)
@@ -164,14 +164,17 @@ class _Search:
         return np.array(open_at, dtype=np.bool_).reshape(len(open_at), candidates.n_atoms)
 
     def too_sensitive_for_all(self) -> NDArray[np.bool_]:
-        """Return the atoms whose CS_all exceeds alpha at some release, bool, shape (atoms,)."""
+        """Return the atoms with a CS_all that exceeds alpha at some release.
+
+        The array is bool, shape (atoms,).
+        """
         rich = np.zeros(self._candidates.n_atoms, dtype=np.bool_)
         for group, excess in zip(self._groups, self._excess, strict=True):
             rich |= (group >= 0) & (self._candidates.over_candidates(excess) > 0)
         return rich
 
     def enumerate(self, atom: int, open_at: NDArray[np.bool_], *, check_k: bool) -> _Found:
-        """Look at every distinct CS_W of an atom for each open release in W."""
+        """Look at every distinct CS_W of an atom for open releases."""
         found = _Found()
         for i in np.flatnonzero((self._groups[:, atom] >= 0) & (open_at | check_k)).tolist():
             members = self._protection_set(i, atom)
@@ -224,7 +227,7 @@ class _Search:
 
 
 def _groups_of_atoms(candidates: CandidateSets, stage: Stage) -> NDArray[np.int64]:
-    """Return the group of each atom in a release, -1 where it is absent."""
+    """Return each atom's group in a release, -1 if absent."""
     group = np.full(candidates.n_atoms, -1, dtype=np.int64)
     group[candidates.atom_of[stage.objects]] = stage.group
     return group
@@ -233,7 +236,7 @@ def _groups_of_atoms(candidates: CandidateSets, stage: Stage) -> NDArray[np.int6
 def _excess(
     part: NDArray[np.int64], whole: NDArray[np.int64], alpha: Fraction
 ) -> NDArray[np.int64]:
-    """Return a number that sums over disjoint sets and is positive iff the share exceeds alpha."""
+    """Return an additive number, positive iff the share exceeds alpha."""
     return part * alpha.denominator - whole * alpha.numerator
 
 

@@ -1,4 +1,6 @@
-"""Contract tests for connectors and attacks of your own: derive a class, run pytest.
+"""Contract tests for connectors and attacks of your own.
+
+Derive a class, run pytest.
 
 >>> from ktsafe.testing import ReleaseContract
 >>> sorted(name for name in vars(ReleaseContract) if name.startswith("test_"))[:2]

@@ -17,7 +17,10 @@ PARAMS = PrivacyParams(k=5)
 
 
 def made_case(*, is_hidden: bool) -> Case:
-    """Return a small release: the truth without its ids, or that without any edge."""
+    """Return a small release.
+
+    The truth without its ids, or that without any edge.
+    """
     rng = np.random.default_rng(0)
     graph = uniform(80, 300, rng=rng, n_tuples=3)
     released, original_of = ids_removed(graph, rng)
@@ -39,7 +42,10 @@ class AttackContract:
         return attack(case, PARAMS, np.random.default_rng(seed), None)
 
     def test_figures_lie_in_their_intervals(self, attack: Attack, case: Case) -> None:
-        """Each is a share or an area from 0 to 1, beside a control; of nobody nothing is told."""
+        """Each is a share from 0 to 1, with a control.
+
+        Without targets there is no figure.
+        """
         found = self.results(attack, case)
         assert found
         for result in found:
@@ -55,14 +61,17 @@ class AttackContract:
         assert len(set(names)) == len(names)
 
     def test_the_same_seed_gives_the_same_figures(self, attack: Attack, case: Case) -> None:
-        """Randomness is drawn from the generator that is given, and from nothing else."""
+        """Randomness comes from the given generator alone."""
         first, second = (
             [each.to_mapping() for each in self.results(attack, case)] for _ in range(2)
         )
         assert first == second
 
     def test_results_are_json_without_ids(self, attack: Attack, case: Case) -> None:
-        """Bands are named by degrees or sizes; reports never name a person or a value."""
+        """Bands are named by degrees or sizes.
+
+        Reports never name a person or a value.
+        """
         text = json.dumps([each.to_mapping() for each in self.results(attack, case)])
         values = {text for texts in case.original.categories for text in texts}
         assert not [value for value in values if f'"{value}"' in text]

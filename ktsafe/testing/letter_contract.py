@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 class LetterWorld(Protocol):
-    """A place for dead letters, keeping at most `BYTES_MAX` bytes of each value."""
+    """A place for dead letters, keeping `BYTES_MAX` bytes per value."""
 
     def sink(self) -> DeadLetterSink:
         """Return a new sink."""
@@ -57,7 +57,7 @@ class LetterContract:
     def test_letters_are_there_when_write_returns(
         self, world: LetterWorld, sink: DeadLetterSink
     ) -> None:
-        """Record, reason and detail are readable by others as soon as `write` has returned."""
+        """Record, reason and detail are readable once `write` returned."""
         sink.write([letter(4, b"{bad"), letter(5, b"\xff\x00")])
         first, second = world.letters()
         assert (first.topic, first.partition, first.offset) == ("feed", 1, 4)
@@ -77,7 +77,10 @@ class LetterContract:
         assert [found.offset for found in world.letters()] == [1, 2]
 
     def test_large_values_are_cut(self, world: LetterWorld, sink: DeadLetterSink) -> None:
-        """Up to the bound a value is whole; beyond it prefix, length and sha256 stay."""
+        """Up to the bound a value is whole.
+
+        Beyond it prefix, length and sha256 stay.
+        """
         large = b"ab" * 5_000_000
         sink.write([letter(1, b"x" * BYTES_MAX), letter(2, large)])
         whole, cut = world.letters()
@@ -89,7 +92,7 @@ class LetterContract:
     def test_what_the_source_cut_keeps_its_true_length(
         self, world: LetterWorld, sink: DeadLetterSink
     ) -> None:
-        """Length and sha256 are those of the record, not of the prefix a source handed over."""
+        """Length and sha256 are the record's, not a prefix's."""
         headers = ((TRUNCATED, b"12345678"), (TRUNCATED_SHA256, b"ab" * 32))
         sink.write([letter(1, b"p" * (BYTES_MAX * 2), headers=headers)])
         (found,) = world.letters()
@@ -109,7 +112,10 @@ class LetterContract:
     def test_headers_that_only_look_like_those_of_a_cut_record(
         self, world: LetterWorld, sink: DeadLetterSink, headers: tuple[tuple[str, bytes], ...]
     ) -> None:
-        """Any producer of the feed may send them: the letter is that of a whole record."""
+        """Any producer of the feed may send them.
+
+        The letter is that of a whole record.
+        """
         sink.write([letter(1, b"short", headers=headers)])
         (found,) = world.letters()
         assert found.value == b"short"
@@ -117,7 +123,7 @@ class LetterContract:
         assert found.headers[TRUNCATED] == headers[0][1]
 
     def test_odd_records(self, world: LetterWorld, sink: DeadLetterSink) -> None:
-        """Null values and keys, absurd timestamps and large keys do not stop the sink."""
+        """Null values, absurd timestamps and large keys stop nothing."""
         sink.write(
             [
                 letter(1, None),

@@ -86,7 +86,7 @@ class ReleaseContract:
         staging: Path,
         read: Callable[..., list[ReleaseBundle]],
     ) -> None:
-        """Releases are rebuilt bit by bit, in publication order, with their nominal time.
+        """Releases are rebuilt byte by byte, in order, with times.
 
         Where they are only compared, ids and digests are the same.
         """
@@ -136,7 +136,7 @@ class ReleaseContract:
         staging: Path,
         read: Callable[..., list[ReleaseBundle]],
     ) -> None:
-        """After a restart the same release is done, and the next one follows."""
+        """After a restart that release is done, and the next follows."""
         first = stage(staging, "s-0001", FILES)
         sink.publish(first)
         sink.close()
@@ -178,7 +178,10 @@ class ReleaseContract:
     def test_recorded_bytes_are_published_and_no_others(
         self, sink: ReleaseSink, staging: Path
     ) -> None:
-        """A manifest that fits its files is not enough: it must be the one that was recorded."""
+        """A manifest that fits its files is not enough.
+
+        It must be the one that was recorded.
+        """
         bundle = stage(staging, "s-0001", FILES)
         with pytest.raises(SinkConflict):
             sink.publish(dataclasses.replace(bundle, recorded="0" * 64))
@@ -230,7 +233,7 @@ class ReleaseContract:
     def test_following(
         self, world: ReleaseWorld, sink: ReleaseSink, staging: Path, tmp_path: Path
     ) -> None:
-        """A reader that follows gets later releases as they come, and ends when closed."""
+        """A following reader gets later releases, and ends when closed."""
         sink.publish(stage(staging, "s-0001", FILES))
         reader = world.reader()
         seen: list[str] = []
@@ -258,7 +261,7 @@ class ReleaseContract:
         staging: Path,
         read: Callable[..., list[ReleaseBundle]],
     ) -> None:
-        """Its bytes stay, the sink goes on, and every reader finds the marker; the last one counts.
+        """Its bytes stay, and every reader finds the last marker.
 
         It needs no open sink, and a release that is not there cannot be withdrawn.
         """

@@ -109,7 +109,7 @@ class SourceContract:
             assert len(source.poll(0.2, 3)) <= 3
 
     def test_nothing_to_read(self, world: SourceWorld, source: Source) -> None:
-        """Empty partitions are at their end, without lag, and a poll of them ends."""
+        """Empty partitions are at their end without lag; polls end."""
         source.open({}, {})
         assert source.poll(0.05, 10) == []
         assert all(source.at_end(partition) for partition in source.partitions())
@@ -118,7 +118,10 @@ class SourceContract:
     def test_paused_partition_returns_its_records_again(
         self, world: SourceWorld, source: Source
     ) -> None:
-        """What was returned at or beyond the pause comes again; others go on meanwhile."""
+        """What was returned at or beyond the pause comes again.
+
+        Others go on meanwhile.
+        """
         written = self.fill(world)
         source.open({}, {})
         paused = self.at(world, 1)
@@ -139,7 +142,10 @@ class SourceContract:
             assert values_of(before, partition) == written[partition]
 
     def test_pause_where_reading_stands(self, world: SourceWorld, source: Source) -> None:
-        """Pausing at the next offset takes nothing back; pausing again further back does."""
+        """Pausing at the next offset takes nothing back.
+
+        Pausing again further back does.
+        """
         written = self.fill(world, 6)
         source.open({}, {})
         records = read_all(source)
@@ -164,7 +170,7 @@ class SourceContract:
     def test_resume_of_a_running_partition_does_nothing(
         self, world: SourceWorld, source: Source
     ) -> None:
-        """Resuming what is not paused neither repeats nor skips."""
+        """Resuming a partition that runs neither repeats nor skips."""
         written = self.fill(world)
         source.open({}, {})
         records: list[Record] = []
@@ -176,7 +182,10 @@ class SourceContract:
         assert values_of(records, 0) == written[0]
 
     def test_end_and_lag(self, world: SourceWorld, source: Source) -> None:
-        """A partition is at its end, with lag 0, exactly when all its records were returned."""
+        """A partition is at its end once all records were returned.
+
+        Its lag is 0 exactly then.
+        """
         self.fill(world, 5)
         source.open({}, {})
         assert not any(source.at_end(partition) for partition in source.partitions())
@@ -202,7 +211,7 @@ class SourceContract:
             again.close()
 
     def test_another_source_is_refused(self, world: SourceWorld, source: Source) -> None:
-        """Offsets of one source are never applied to another of the same name."""
+        """Offsets never apply to another source of the same name."""
         self.fill(world)
         source.open({}, {})
         records = read_all(source)
@@ -214,7 +223,7 @@ class SourceContract:
             world.source().open(next_offsets(records), identity)
 
     def test_offset_beyond_the_end_is_refused(self, world: SourceWorld, source: Source) -> None:
-        """A stored offset that the source does not reach means that records are gone."""
+        """A stored offset out of reach means that records are gone."""
         self.fill(world, 3)
         with pytest.raises(OffsetLost):
             source.open({self.at(world, 1): 1000}, {})
@@ -237,7 +246,10 @@ class SourceContract:
     def test_from_the_ends_only_what_comes_later_is_read(
         self, world: SourceWorld, source: Source
     ) -> None:
-        """The ends of a source are offsets to begin at: behind all there is, before all to come."""
+        """The ends of a source are offsets to begin at.
+
+        Behind all there is, before all to come.
+        """
         self.fill(world)
         source.open({}, {})
         read_all(source)
@@ -254,7 +266,7 @@ class SourceContract:
     def test_reading_goes_on_from_where_a_source_stood(
         self, world: SourceWorld, source: Source
     ) -> None:
-        """Up to the offset that is passed every record was returned, and none behind it."""
+        """Up to the passed offset every record was returned, none beyond."""
         written = self.fill(world)
         source.open({}, {})
         first = source.poll(5.0, 17)

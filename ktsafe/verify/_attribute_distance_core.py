@@ -1,4 +1,6 @@
-"""Kernels of the attribute distance (Definition 3), in exact integers: no float, no allocation.
+"""Kernels of the attribute distance (Definition 3), in exact integers.
+
+No float, no allocation.
 
 The distance of two neighbourhoods of sizes n1 and n2 in one attribute is half the L1 distance of
 their value distributions. It is at most t iff the *scaled* distance sum |c1 * n2 - c2 * n1| is at
@@ -17,7 +19,10 @@ from ktsafe.kernels import inner_kernel, kernel
 
 
 class WideRows(NamedTuple):
-    """Histograms as runs: attribute a of row r is run `r * n_columns + a` of `pointer`."""
+    """Histograms as runs.
+
+    Attribute a of row r is run `r * n_columns + a` of `pointer`.
+    """
 
     pointer: NDArray[np.int64]
     column: NDArray[np.int32]
@@ -25,7 +30,9 @@ class WideRows(NamedTuple):
 
 
 class Locations(NamedTuple):
-    """Distinct (class, size, histogram), sorted by class and size; equal pairs form a segment.
+    """Distinct (class, size, histogram), sorted by class and size.
+
+    Equal pairs form a segment.
 
     `flagged[f, i]` counts the vertices at location i that carry flag f.
     """
@@ -58,7 +65,9 @@ class NeighbourhoodCounts(NamedTuple):
 
 @kernel
 def scaled_limit(size_1: int, size_2: int, numerator: int, denominator: int) -> int:
-    """Return floor(2 * t * size_1 * size_2) for t = numerator / denominator <= 1, exactly.
+    """Return floor(2 * t * size_1 * size_2) exactly.
+
+    t = numerator / denominator <= 1.
 
     Splitting off the quotient keeps every step at or below 2 * size_1 * size_2.
     """
@@ -70,7 +79,10 @@ def scaled_limit(size_1: int, size_2: int, numerator: int, denominator: int) -> 
 def wide_similar(
     wide: WideRows, n_columns: int, row_1: int, row_2: int, size_1: int, size_2: int, limit: int
 ) -> bool:
-    """Return whether sum |c1 * size_2 - c2 * size_1| <= limit for every attribute."""
+    """Return whether every attribute's scaled distance is within its limit.
+
+    That is, sum |c1 * size_2 - c2 * size_1| <= limit.
+    """
     for a in range(n_columns):
         x = wide.pointer[row_1 * n_columns + a]
         x_stop = wide.pointer[row_1 * n_columns + a + 1]
@@ -103,7 +115,9 @@ def narrow_distances(
     total: NDArray[np.int16],
     worst: NDArray[np.int16],
 ) -> None:
-    """Set `worst[j]` to the greatest attribute distance, scaled, of locations i and begin + j.
+    """Set `worst[j]` to locations' greatest attribute distance, scaled.
+
+    The locations are i and begin + j.
 
     Plain loops over one column at a time, truncated to int16 after each step, which is exact
     because no value exceeds 2 * 127 * 127; the compiler turns them into vector instructions.
@@ -129,7 +143,10 @@ def narrow_distances(
 def distributions_agree(
     profiles: NeighbourhoodCounts, u: int, v: int, tolerance: tuple[int, int]
 ) -> bool:
-    """Return whether sum |c1 * n2 - c2 * n1| <= 2 * t * n1 * n2 for every attribute and radius."""
+    """Return whether attributes' distances are within t at every radius.
+
+    That is, sum |c1 * n2 - c2 * n1| <= 2 * t * n1 * n2 for every attribute.
+    """
     width = profiles.offsets[-1]
     for hop in range(profiles.sizes.shape[1]):
         n_1 = np.int64(profiles.sizes[u, hop])

@@ -1,4 +1,6 @@
-"""Kernels of the bounded graph edit distance of rooted graphs: exact whole numbers, no floats.
+"""Kernels of the bounded graph edit distance of rooted graphs.
+
+Exact whole numbers, no floats.
 
 Every edit inserts or deletes one vertex or one edge and costs 1; the roots are each other's image.
 A pair of vertices that would be deleted here and inserted there costs no more when it is matched
@@ -36,14 +38,17 @@ STRONG_DEPTH_MAX = 64
 
 @inner_kernel
 def size_bound(first: Rooted, second: Rooted) -> int:
-    """Return the difference in vertices plus that in edges: a lower bound of the distance."""
+    """Return the difference in vertices plus that in edges.
+
+    A lower bound of the distance.
+    """
     vertices = abs(first.level.shape[0] - second.level.shape[0])
     return vertices + abs(first.indices.shape[0] // 2 - second.indices.shape[0] // 2)
 
 
 @inner_kernel
 def degree_bound(first: Rooted, second: Rooted) -> int:
-    """Return a lower bound of the distance from sorted degrees, the root's edges told apart.
+    """Return a lower bound by sorted degrees, root edges apart.
 
     Roots are matched, so their degrees differ by as many edits. Every other edit of an edge
     changes two of the other degrees (edges to the root left out) by 1, and sorting minimizes the
@@ -67,7 +72,10 @@ def degree_bound(first: Rooted, second: Rooted) -> int:
 
 @inner_kernel
 def same_colours(first: Rooted, second: Rooted) -> bool:
-    """Return whether the finest colours agree as multisets, as they do at distance 0."""
+    """Return whether the finest colours agree as multisets.
+
+    They do at distance 0.
+    """
     if first.level.shape[0] != second.level.shape[0]:
         return False
     one = np.sort(first.colour[ROUNDS])
@@ -77,7 +85,10 @@ def same_colours(first: Rooted, second: Rooted) -> bool:
 
 @inner_kernel
 def agreement(first: Rooted, second: Rooted, u: int, w: int) -> int:
-    """Return after how many rounds the colours of u and w still agree, from 0 to ROUNDS + 1."""
+    """Return the rounds for which colours of u and w agree.
+
+    From 0 to ROUNDS + 1.
+    """
     r = 0
     while r <= ROUNDS and first.colour[r, u] == second.colour[r, w]:
         r += 1
@@ -88,7 +99,7 @@ def agreement(first: Rooted, second: Rooted, u: int, w: int) -> int:
 def next_candidate(
     first: Rooted, second: Rooted, state: Matching, u: int, room: int, last: int
 ) -> int:
-    """Return the key of the best candidate for u whose key exceeds `last`; -1 if there is none.
+    """Return the best candidate's key above `last` for u, -1 if none.
 
     `room` is the limit less the vertices to be inserted. The key orders by the edits that show at
     once, then by colours that differ, then by number: key % |V2| is the candidate. Of twins only
@@ -136,7 +147,9 @@ def next_candidate(
 def search(
     first: Rooted, second: Rooted, limit: int, nodes: int, strong: bool
 ) -> tuple[int, int, int]:
-    """Look depth first for a matching of distance at most `limit`, |V1| <= |V2|.
+    """Look depth first for a matching of distance at most `limit`.
+
+    |V1| <= |V2|.
 
     `strong` says whether the dearer bound is asked, too.
 
@@ -183,7 +196,7 @@ def search(
 
 @kernel
 def bounded_distance(first: Rooted, second: Rooted, limit: int, nodes: int) -> tuple[int, int]:
-    """Return a lower and an upper bound of the distance, as far as `limit` asks.
+    """Return bounds of the distance, as far as `limit` asks.
 
     The distance is within the limit iff the upper bound is; beyond it iff the lower bound is;
     otherwise undecided. The upper bound may be `UNKNOWN`.

@@ -1,4 +1,6 @@
-"""Kernels that read a neighbourhood HN(v, n) out of a graph: any radius, both readings.
+"""Kernels that read a neighbourhood HN(v, n) out of a graph.
+
+Any radius, both readings.
 
 Bounds are checked by the caller. Source: Definition 2.
 """
@@ -32,7 +34,9 @@ class Reach(NamedTuple):
 def collect(
     reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
 ) -> tuple[int, int]:
-    """List the vertices within reach of v, nearest first, and number them in `local`.
+    """List vertices within reach of v, nearest first, with local numbers.
+
+    These stand in `local`.
 
     Returns
     -------
@@ -61,7 +65,9 @@ def collect(
 def cut_out(
     reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return HN(v, n) as adjacency and levels of local numbers, v being 0; rows ascend.
+    """Return HN(v, n) as adjacency and levels; rows ascend.
+
+    Numbers are local, v being 0.
 
     `local` is -1 everywhere, before and after.
     """

@@ -1,4 +1,4 @@
-"""Kernels of a partial matching of two rooted graphs, and what it says about their distance.
+"""Kernels of partial matchings of rooted graphs, and their bounds.
 
 It grows and shrinks by one pair at a time, and keeps what its lower bounds are made of: the edges
 between matched vertices that are not preserved, and what the vertices next to it still have.
@@ -19,7 +19,9 @@ from ktsafe.verify._rooted_graph_core import Rooted, mixed
 
 
 class Matching(NamedTuple):
-    """A partial matching of a smaller graph 1 into a graph 2, and what its bound is made of.
+    """A partial matching of graph 1 into graph 2, with bounds.
+
+    Graph 1 is the smaller one.
 
     `placed_1[u]` counts the matched neighbours of u; `surplus[u]`, for a matched u, is how many
     more unmatched neighbours it has than its image. `sums` = (edges between matched vertices that
@@ -74,7 +76,9 @@ def change_surplus(state: Matching, u: int, step: int) -> None:
 # Inlined, so the compiler sees which step it is: as a call the search takes a tenth longer.
 @inlined_kernel
 def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: int) -> int:
-    """Tell the neighbours of u and w, which are not matched now, that they are (1) or were (-1).
+    """Tell unmatched neighbours of u and w that they are or were.
+
+    1 if they are matched now, -1 if they were.
 
     Returns how many edges the pair preserves.
     """
@@ -136,7 +140,7 @@ def unmatch(first: Rooted, second: Rooted, state: Matching, u: int) -> None:
 
 @kernel
 def matching_bound(first: Rooted, second: Rooted, state: Matching) -> int:
-    """Return a lower bound of the distance by any completion of the matching; exact at its end.
+    """Return a lower bound by any completion; exact at the end.
 
     The edges at a matched vertex that lead to unmatched ones differ in number by its surplus;
     each is counted at its one matched end, the edges between unmatched vertices as a whole.
@@ -177,7 +181,7 @@ def unmatched(
 
 @inner_kernel
 def without_equal(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> int:
-    """Return how many of one side must be matched to something unequal, or inserted; the worse.
+    """Return one side's unequal matches or insertions; the worse count.
 
     Both are sorted. On the second, greater side a 0 has no edges and is inserted for nothing.
     """
@@ -200,7 +204,7 @@ def without_equal(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> int:
 
 @kernel
 def unmatched_bound(first: Rooted, second: Rooted, state: Matching) -> int:
-    """Return a greater lower bound than `matching_bound`, from what is still unmatched.
+    """Return a greater lower bound than `matching_bound`, from the unmatched rest.
 
     Edits of edges fall into three kinds. Between matched vertices they are known. Between a matched
     and an unmatched one there is at least one for each unmatched vertex that finds none with the

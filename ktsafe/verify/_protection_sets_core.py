@@ -1,4 +1,6 @@
-"""Kernels of the verifier for neighbourhoods of any radius and both readings: whole numbers only.
+"""Kernels of the verifier for neighbourhoods of any radius and both readings.
+
+Whole numbers only.
 
 They are private to `protection_sets.py`. Bounds are checked by the caller.
 """
@@ -24,7 +26,7 @@ BEYOND, WITHIN, UNDECIDED = 0, 1, 2
 def profile_rows(
     reach: Reach, columns: NDArray[np.int32], begin: int, stop: int, profiles: NeighbourhoodCounts
 ) -> None:
-    """Fill the rows begin..stop - 1 of `profiles`, whose counts are zero."""
+    """Fill the rows begin..stop - 1 of `profiles`, zero before."""
     n = reach.indptr.shape[0] - 1
     hops = reach.extent[0]
     width = profiles.offsets[-1]
@@ -69,7 +71,7 @@ def profile_rows(
 def group_isomorphic(
     reach: Reach, vertices: NDArray[np.int64], bounds: NDArray[np.int64], nodes: int
 ) -> NDArray[np.int64]:
-    """Return for each of `vertices` an earlier one with an isomorphic neighbourhood, or itself.
+    """Return each vertex's earlier isomorphic neighbourhood, or itself.
 
     Only vertices between the same two `bounds` are compared. Hashes propose, searches decide;
     what they leave open merely becomes a location of its own.
@@ -154,7 +156,7 @@ def candidate_pairs(
 def decide_pairs(
     reach: Reach, pairs: NDArray[np.int64], epsilon: int, nodes: int
 ) -> NDArray[np.int8]:
-    """Return for each pair whether the edit distance is within epsilon, beyond it or undecided."""
+    """Return whether each pair is within epsilon, beyond, or undecided."""
     n = reach.indptr.shape[0] - 1
     local = np.full(n, -1, dtype=np.int32)
     members = np.empty(n, dtype=np.int32)

@@ -1,4 +1,6 @@
-"""Kernels that prepare rooted graphs for the bounded edit distance: levels, colours, twins, order.
+"""Kernels that prepare rooted graphs for the bounded edit distance.
+
+Levels, colours, twins, order.
 
 They are private to the verifier. Bounds are checked by the caller.
 """
@@ -49,7 +51,10 @@ def mixed(word: int) -> int:
 
 @kernel
 def levels_of(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return every vertex's distance from vertex 0; `FAR` for those out of reach."""
+    """Return every vertex's distance from vertex 0.
+
+    `FAR` for those out of reach.
+    """
     n = indptr.shape[0] - 1
     level = np.full(n, FAR, dtype=np.int32)
     queue = np.empty(n, dtype=np.int32)
@@ -88,7 +93,7 @@ def colours(
 
 @inner_kernel
 def same_neighbours(indptr: NDArray[np.int64], indices: NDArray[np.int32], u: int, v: int) -> bool:
-    """Return whether u and v have the same neighbours, u and v aside; rows ascend."""
+    """Return whether u and v have equal other neighbours; rows ascend."""
     if indptr[u + 1] - indptr[u] != indptr[v + 1] - indptr[v]:
         return False
     x = indptr[u]
@@ -132,7 +137,9 @@ def twins(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.i
 
 @inner_kernel
 def anchored_order(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Order the vertices: the root, then that of most neighbours before it, then of most at all.
+    """Order the vertices.
+
+    The root, then that of most neighbours before it, then of most at all.
 
     The more matched neighbours a vertex has, the fewer images it can have.
     """
@@ -160,7 +167,10 @@ def anchored_order(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDA
 def prepared(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], level: NDArray[np.int32]
 ) -> Rooted:
-    """Return the rooted graph with everything the search needs; rows of `indices` ascend."""
+    """Return the rooted graph with everything the search needs.
+
+    Rows of `indices` ascend.
+    """
     return Rooted(
         indptr,
         indices,

@@ -1,4 +1,6 @@
-"""Kernels of the strict verifier: exact integers, no float, no allocation in the inner loops.
+"""Kernels of the strict verifier.
+
+Exact integers, no float, no allocation in the inner loops.
 
 They are private to the verifier; nothing of the anonymizer may import them, and they import nothing
 of it. Bounds are checked by the caller.
@@ -37,7 +39,7 @@ SCAN = 64
 def neighbourhood_hashes(
     edges: NDArray[np.int32], columns: NDArray[np.int32], weights: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
-    """Return per vertex the sum, modulo 2**64, of its closed neighbourhood's column weights.
+    """Return vertices' sums of closed neighbourhoods' weights, modulo 2**64.
 
     Equal histograms have equal sums; the converse is only likely and is never relied on.
     """
@@ -64,7 +66,9 @@ def narrow_histograms(
     begin: int,
     stop: int,
 ) -> None:
-    """Count the histograms, shape (n, columns), of vertices begin..stop - 1 that are not hubs.
+    """Count the histograms (n, columns) of vertices that are no hubs.
+
+    The vertices are begin..stop - 1.
 
     Rows of vertices above `NARROW_SIZE_MAX` stay as they are, and so do all others: concurrent
     calls may share the histograms.
@@ -137,7 +141,7 @@ def starts_location(
     wide: WideRows,
     n_columns: int,
 ) -> NDArray[np.bool_]:
-    """Return for each position of `order` whether its vertex differs from the one before it.
+    """Return whether each vertex in `order` differs from the former.
 
     Equal hashes are confirmed value by value. Vertices that a collision keeps apart merely become
     two locations at distance 0, which changes no result.
@@ -181,7 +185,9 @@ def scan_narrow(
     scratch: NDArray[np.int16],
     found: NDArray[np.int64],
 ) -> None:
-    """Add the similar pairs of i with begin..stop - 1 to both ends' counts in `found`.
+    """Add i's similar pairs with begin..stop - 1 to `found`.
+
+    Both ends' counts grow.
 
     `sizes` holds the two sizes and the scaled limit; `found` has rows |PS| and one per flag.
     """
@@ -204,7 +210,7 @@ def scan_narrow(
 
 @inner_kernel
 def add_pair(locations: Locations, i: int, j: int, found: NDArray[np.int64]) -> None:
-    """Count location j into the protection set of i and the other way round."""
+    """Count location j into i's protection set, and conversely."""
     found[0, i] += locations.multiplicity[j]
     found[0, j] += locations.multiplicity[i]
     for f in range(locations.flagged.shape[0]):
@@ -222,7 +228,9 @@ def scan_bands(
     stop: int,
     found: NDArray[np.int64],
 ) -> None:
-    """Compare locations begin..stop - 1 with all later ones of their class and size band.
+    """Compare locations begin..stop - 1 with later ones alike.
+
+    Those of their class and size band.
 
     `tolerance` is t as (numerator, denominator). Every unordered pair is met exactly once over
     all calls, and its two ends are both counted, so `found`, shape (1 + flags, locations), must

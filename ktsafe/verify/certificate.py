@@ -1,4 +1,6 @@
-"""A private certificate of safety: an automorphism of the release, checked in linear time.
+"""A private certificate of safety.
+
+An automorphism of the release, checked in linear time.
 
 Let a permutation of the released vertices keep every quasi-identifier and take edges to edges. It
 then takes the neighbourhood of every vertex, of any radius and in either reading, to that of the
@@ -23,7 +25,7 @@ HINT = "Do not publish this graph; without the certificate it may be verified by
 def checked_orbits(
     permutation: ArrayLike, classes: NDArray[np.int64], edges: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return the orbit of every vertex under a permutation that is proven an automorphism.
+    """Return orbits under a permutation proven to be an automorphism.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bounded graph edit distance of rooted graphs, with a verdict that may be "undecided".
+"""Bounded edit distance of rooted graphs, or "undecided".
 
 Edits insert or delete one vertex or one edge and cost 1 each; the two roots are each other's image;
 attributes do not enter (Definition 3 compares them by distributions). So the distance is symmetric
@@ -32,7 +32,7 @@ Answer = Literal["within", "beyond", "undecided"]
 
 @dataclasses.dataclass(frozen=True)
 class EditDistanceBounds:
-    """What is known about one distance.
+    """Bounds of one distance.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class EditDistanceBounds:
 
 
 def rooted(n: int, edges: ArrayLike, root: int = 0) -> Rooted:
-    """Prepare a graph on vertices 0..n-1 with undirected edges, shape (m, 2), and a root.
+    """Prepare a graph on 0..n-1 with edges (m, 2) and root.
 
     Vertices may be out of the root's reach.
 
@@ -88,7 +88,7 @@ def rooted(n: int, edges: ArrayLike, root: int = 0) -> Rooted:
 def graph_edit_distance(
     first: Rooted, second: Rooted, *, upper_bound: int, nodes_max: int = NODES_MAX
 ) -> EditDistanceBounds:
-    """Bound the edit distance of two rooted graphs, as far as `upper_bound` asks.
+    """Bound two rooted graphs' edit distance, as `upper_bound` asks.
 
     Parameters
     ----------

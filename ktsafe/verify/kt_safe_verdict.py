@@ -1,4 +1,7 @@
-"""What the strict verifier found: counts per vertex, and in words why a vertex is unsafe."""
+"""What the strict verifier found.
+
+Counts per vertex, and in words why a vertex is unsafe.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Failure:
 
 
 class _Endings(dict[tuple[int, ...], str]):
-    """The end of a line of a digest, by the counts in it; few counts differ."""
+    """A digest line's end, by its counts; few counts differ."""
 
     def __missing__(self, counts: tuple[int, ...]) -> str:
         ending = self[counts] = ",{},{},{}\n".format(*counts)

@@ -1,4 +1,4 @@
-"""Protection sets for neighbourhoods of any radius and both readings, exactly or openly not.
+"""Protection sets for any radius and reading, exact or openly not.
 
 The part of the strict verifier for n = 0, n >= 2 and the induced reading (`ktsafe.verify` handles
 n = 1 walk by itself, where an edit distance is a difference of degrees). The order of the filters
@@ -167,7 +167,10 @@ def _profiles(
 def _locations(
     reach: Reach, profiles: NeighbourhoodCounts, nodes_max: int, threads: int
 ) -> NDArray[np.int64]:
-    """Return for each vertex one that stands for it: equal counts, isomorphic neighbourhood."""
+    """Return for each vertex one that stands for it.
+
+    Equal counts, isomorphic neighbourhood.
+    """
     n = len(profiles.classes)
     rows = np.column_stack((profiles.classes, profiles.edges)).astype(np.int64)
     keyed = np.column_stack((rows.view(np.int32), profiles.sizes, profiles.counts))
@@ -200,7 +203,7 @@ def _candidates(
     params: PrivacyParams,
     threads: int,
 ) -> NDArray[np.int64]:
-    """Return the pairs of locations that only the edit distance can tell apart."""
+    """Return location pairs that only the edit distance decides."""
     outer = profiles.sizes[:, -1] if params.n_hops else np.zeros(len(wanted), dtype=np.int32)
     order = locations[np.lexsort((outer[locations], profiles.classes[locations]))]
     cuts = np.linspace(0, len(order), threads * TASKS_PER_WORKER + 1).astype(np.int64)
@@ -219,7 +222,7 @@ def _counted(
     pairs: NDArray[np.int64],
     answers: NDArray[np.int8],
 ) -> ProtectionSets:
-    """Count members over the pairs of locations, and over each location's own vertices."""
+    """Count members over location pairs, and locations' own vertices."""
     n = len(representative)
     kinds = [np.ones(n, dtype=np.bool_), *flags.T]
     own = np.array(

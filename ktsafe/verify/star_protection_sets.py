@@ -1,4 +1,4 @@
-"""Protection sets for one hop in the walk reading, where every neighbourhood is a star.
+"""Protection sets for one hop in the walk reading: stars.
 
 The edit distance of two stars is twice the difference of their degrees, so locations (class,
 degree, histogram) are sorted, and each is compared with those of its class within a band of sizes.
@@ -36,7 +36,10 @@ assert 2 * core.NARROW_SIZE_MAX**2 < 2**15
 def star_protection_sets(
     coded: Coded, params: PrivacyParams, *, workers: int | None = None
 ) -> NDArray[np.int64]:
-    """Return |PS(v)| and its flagged members for n = 1 walk, int64, shape (1 + flags, n)."""
+    """Return protection sets' sizes and flagged members for stars.
+
+    |PS(v)| and its flagged members, n = 1 walk, int64, shape (1 + flags, n).
+    """
     # What kernels are compiled for, and what they do not check.
     assert coded.columns.dtype == coded.edges.dtype == np.int32
     assert coded.flags.shape[0] == len(coded.classes) == len(coded.columns)
@@ -86,7 +89,7 @@ def star_protection_sets(
 def _order(
     classes: NDArray[np.int64], key: NDArray[np.int64], hashes: NDArray[np.uint64], threads: int
 ) -> NDArray[np.int64]:
-    """Return the vertices by key and then by hash, where keys ascend with classes."""
+    """Return vertices by key, then hash; keys ascend with classes."""
     order = np.argsort(classes, kind="stable")
     of_class = np.bincount(classes)
     ends = np.cumsum(of_class)
@@ -100,7 +103,7 @@ def _order(
 def _wide_rows(
     vertices: NDArray[np.int64], pairs: NDArray[np.int32], columns: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], WideRows]:
-    """Return each vertex's row number, -1 without one, and the rows of `vertices`."""
+    """Return vertices' row numbers, else -1, and the rows of `vertices`."""
     row = np.full(len(columns), -1, dtype=np.int64)
     row[vertices] = np.arange(len(vertices))
     forth, back = row[pairs[:, 0]] >= 0, row[pairs[:, 1]] >= 0
@@ -138,7 +141,7 @@ def _scan(
     narrow_max: int,
     workers: int,
 ) -> NDArray[np.int64]:
-    """Return |PS| and its flagged members per location, shape (1 + flags, locations)."""
+    """Return sets' sizes and flagged members, shape (1 + flags, locations)."""
     n, rows = len(locations.multiplicity), 1 + len(locations.flagged)
     tolerance = (params.t.numerator, params.t.denominator)
     band_stop = locations.segment_start[locations.segment_stop[locations.segment_of]]

@@ -1,4 +1,7 @@
-"""How the verifier divides its work among threads; results never depend on it."""
+"""How the verifier divides its work among threads.
+
+Results never depend on it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ def threads_for(workers: int | None) -> int:
 
 
 def ranges(n: int, parts: int) -> list[tuple[int, int]]:
-    """Return begin and stop of so many ranges of 0..n - 1, about equally long."""
+    """Return begin and stop of equal ranges of 0..n - 1."""
     return [(n * i // parts, n * (i + 1) // parts) for i in range(parts)]
 
 

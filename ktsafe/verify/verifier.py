@@ -1,4 +1,6 @@
-"""The strict verifier: whether a released graph is kt-safe, by the definition and nothing else.
+"""The strict verifier.
+
+Whether a released graph is kt-safe, by the definition and nothing else.
 
 It is the gate before publication and must not inherit an anonymizer's mistake. So it starts from
 plain arrays, validates them itself, shares no helper and no kernel with the anonymizer, and decides
@@ -44,7 +46,7 @@ def verify(
     certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> Verdict:
-    """Compute every vertex's maximal protection set and compare it with k and alpha.
+    """Compute maximal protection sets and compare with k and alpha.
 
     u is in PS(v) iff QI(u) = QI(v), the edit distance of their neighbourhoods is at most epsilon
     (for stars: 2 * |deg(v) - deg(u)|), and for every attribute and each L = 1..n
@@ -145,7 +147,9 @@ def verify_flags(
     certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the members of each protection set: all, and those with each of several flags.
+    """Count the members of each protection set.
+
+    All, and those with each of several flags.
 
     Parameters are those of `verify`, but for `flags`: bool, shape (n, f).
 
@@ -184,7 +188,7 @@ def _orbit_counts(
     pairs: NDArray[np.int32],
     certificate: ArrayLike,
 ) -> NDArray[np.int64]:
-    """Return the size of each vertex's orbit and its flagged members, shape (1 + flags, n)."""
+    """Return each orbit's size and flagged members, (1 + flags, n)."""
     orbits = checked_orbits(certificate, _columns(qi)[2], pairs)
     counts = [np.bincount(orbits)] + [
         np.bincount(orbits, weights=flag).astype(np.int64) for flag in flags.T
@@ -235,7 +239,7 @@ def _checked(
 def _columns(
     qi: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return (n, q) column numbers, the (q + 1,) first column of each attribute, and QI classes."""
+    """Return columns (n, q), attributes' first columns (q + 1,), and classes."""
     n, q = qi.shape
     columns = np.zeros((n, q), dtype=np.int32)
     offsets = np.zeros(q + 1, dtype=np.int64)

@@ -1,4 +1,7 @@
-"""The strategies that this package adds to `ktsafe`: pyproject.toml names each as entry point."""
+"""The strategies that this package adds to `ktsafe`.
+
+Pyproject.toml names each as entry point.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def zipf(
     n_tuples: int = 10,
     sensitive_share: float = 0.1,
 ) -> AttributedGraph:
-    """Return a graph whose i-th degree falls as i ** -0.8.
+    """Return a graph with i-th degrees that fall as i ** -0.8.
 
     Parameters are those of `ktsafe.datasets.uniform`.
 

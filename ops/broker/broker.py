@@ -1,4 +1,4 @@
-"""Runs one Apache Kafka broker (KRaft, no ZooKeeper) on loopback, for development and tests.
+"""Runs one Apache Kafka broker (KRaft) on loopback, for tests.
 
     python ops/broker/broker.py start     prints the bootstrap address
     python ops/broker/broker.py status
@@ -45,7 +45,10 @@ JAVA_OPTIONS = (
 
 
 class BrokerError(Exception):
-    """The broker cannot be fetched, started or stopped; the message says what to do."""
+    """The broker cannot be fetched, started or stopped.
+
+    The message says what to do.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +130,10 @@ class Broker:
         self._stamp().write_bytes((HERE / "pom.xml").read_bytes())
 
     def start(self) -> Running:
-        """Start the broker, or return the one that runs already; waits until it answers."""
+        """Start the broker, or return the one that runs already.
+
+        Waits until it answers.
+        """
         if (running := self.running()) is not None:
             return running
         if (lack := self.missing()) is not None:
@@ -214,7 +220,7 @@ class Broker:
         }
 
     def _secured_ports(self) -> dict[str, int]:
-        """Return a free port for each listener with TLS, and make what they show and ask for."""
+        """Return a port and certificates for each listener with TLS."""
         if self._secured is None:
             return {}
         self._secured.make_certificates()
@@ -277,7 +283,7 @@ class Broker:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback interface that nobody listens on now."""
+    """Return ports of the loopback interface that are free now."""
     with contextlib.ExitStack() as stack:
         ports = []
         for _ in range(count):
@@ -311,7 +317,7 @@ def _answers(port: int) -> bool:
 
 
 def _is_broker(pid: int, home: Path) -> bool:
-    """Whether `pid` is a live broker of `home`, not a later process with the same number."""
+    """Whether `pid` is `home`'s live broker, not a later process."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

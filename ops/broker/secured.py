@@ -1,4 +1,6 @@
-"""Listeners with TLS and SASL for the broker of tests: certificates, users, settings.
+"""Listeners with TLS and SASL for the broker of tests.
+
+Certificates, users, settings.
 
     SSL        TLS, and the client shows a certificate of its own
     SASL_SSL   TLS, and a user with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
@@ -38,7 +40,7 @@ class Secured:
     password: str
 
     def make_certificates(self) -> None:
-        """Make two authorities, the broker's certificate and clients' ones, unless they are there.
+        """Make two authorities, broker's and clients' certificates, if missing.
 
         The broker knows the first authority only.
         """
@@ -68,7 +70,7 @@ class Secured:
         }
 
     def format_arguments(self) -> list[str]:
-        """Return what makes the user known when the broker's data folder is made."""
+        """Return a new data folder's options that make the user known."""
         users = f"name={self.user},password={self.password}"
         scram = [name for name in MECHANISMS if name.startswith("SCRAM")]
         return [word for name in scram for word in ("--add-scram", f"{name}=[{users}]")]
@@ -80,7 +82,7 @@ class Secured:
         )
 
     def _certificate(self, owner: str, authority: str) -> None:
-        """Make a certificate that is good for 127.0.0.1, and for no other name."""
+        """Make a certificate for 127.0.0.1 and no other name."""
         subject = ("-subj", f"/CN={owner}", "-addext", "subjectAltName=IP:127.0.0.1")
         self._openssl(
             *("req", *_KEY, "-nodes", *subject),

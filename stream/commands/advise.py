@@ -1,4 +1,4 @@
-"""`ktsafe advise`: how coarsely to tell each attribute, what to leave out, and what k costs."""
+"""`ktsafe advise`: levels of attributes, left-out ones, and prices of k."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def advise(
     seed: FiguresSeed = 1,
     as_json: Json = False,
 ) -> int:
-    """Advise how coarsely to tell each quasi-identifier: estimates of many ways, the best released.
+    """Advise how coarsely to tell each quasi-identifier.
+
+    Estimates of many ways, the best released.
 
     Nothing is published. What it prints, and the schema that it writes, are private.
     """
@@ -118,7 +120,7 @@ def advise(
 def _strategies(
     graph: AttributedGraph, params: PrivacyParams, goes_on: Callable[[], bool], seed: int
 ) -> list[dict[str, Any]]:
-    """Return what each strategy gives of the graph as is advised, those for which time was left."""
+    """Return strategies' results on the advised graph, as time allowed."""
     from ktsafe.assess.generalization.quick_release import quick_release
     from ktsafe.assess.generalization.strategy_prices import STRATEGIES, strategy_price
     from ktsafe.errors import Infeasible, InvalidGraph, NotKTSafe

@@ -1,4 +1,4 @@
-"""`ktsafe audit`: what the owner finds out with the private mapping and the truth."""
+"""`ktsafe audit`: the owner's judgement, with mapping and truth."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def audit(
     as_json: Json = False,
     limit: Annotated[int, typer.Option(min=0, help="Vertices to name, per violation.")] = 10,
 ) -> int:
-    """Check releases with the private mapping and the truth: guarantees, attacks, a report.
+    """Check releases with the private mapping and the truth.
+
+    Guarantees, attacks, a report.
 
     By default it checks whether releases are safe together; the exit code is 0 only if they are.
     Readers have no mapping and use `ktsafe verify --together`. What it prints is private.
@@ -149,7 +151,7 @@ def _write_page(
     seed: int,
     as_json: bool,
 ) -> int:
-    """Write the report on the last of some releases, beside all before it."""
+    """Write the report on the last release, beside all before."""
     from ktsafe.assess.report import public_page
     from ktsafe.assess.report.content import content
     from ktsafe.assess.report.context import read_context

@@ -1,4 +1,4 @@
-"""`ktsafe demo`: a network is imported and a year passes, with nothing but a folder."""
+"""`ktsafe demo`: an imported network's year, in one folder."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def demo(
     ] = 9464,
     as_json: JsonAtEnd = False,
 ) -> int:
-    """Import a made-up network, publish a verified release each month, say what they are worth.
+    """Import a made-up network, publish monthly, and report the worth.
 
     The network exists already; a year of changes follows as a feed. Started again with the same
     folder it finds the feed consumed and publishes nothing new.
@@ -139,7 +139,7 @@ def demo(
 
 
 def _generate(home: Path, feed: Path, people: int, days: int, seed: int) -> None:
-    """Write a network as two files, and what happens in it afterwards as a feed."""
+    """Write a network as two files, and its future as a feed."""
     import numpy as np
 
     from ktsafe.datasets import FeedRates, SocialNetwork, life
@@ -175,7 +175,10 @@ def _export(network: SocialNetwork, home: Path) -> None:
 
 
 def _import(home: Path, settings: Settings) -> None:
-    """Do what `ktsafe state import` does: the feed goes on where the files end."""
+    """Do what `ktsafe state import` does.
+
+    The feed goes on where the files end.
+    """
     from ktsafe.connectors.base import TopicPartition
     from ktsafe.datasets.social_feed import START
     from ktsafe.stream.config.connector_tables import FilesSourceTable
@@ -199,7 +202,10 @@ def _import(home: Path, settings: Settings) -> None:
 
 
 def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
-    """Return what all releases and the last one are worth; None if nothing is published."""
+    """Return what all releases and the last one are worth.
+
+    None if nothing is published.
+    """
     from ktsafe.assess.releases.over_time import over_releases
     from ktsafe.assess.releases.worth import worth
     from ktsafe.stream.config import places
@@ -229,7 +235,7 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
 
 
 def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
-    """Write the report of all releases, in place of an earlier one, and say where it is."""
+    """Write the report of all releases anew, and say where."""
     from ktsafe.assess.report.content import content, describe_risk
     from ktsafe.assess.report.page import page
     from ktsafe.assess.report.sources import told_of

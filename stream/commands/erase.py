@@ -41,7 +41,7 @@ def erase(
     wait: Wait = 600.0,
     as_json: Json = False,
 ) -> int:
-    """Erase a person from graph, ties, past mappings, dead letters in a file, and the disk.
+    """Erase a person from graph, mappings, file letters, and disk.
 
     A running service does it between two rounds of its work, once a release that is being built is
     staged. With none running, a release that was cut and not staged is given up. What an id means
@@ -76,7 +76,10 @@ def erase(
 
 
 def _prove(settings: Settings, texts: list[str], wait_s: float, *, as_json: bool) -> int:
-    """Say what is left of ids and values; 1 if anything is, but for what chance may have put."""
+    """Report the remains of ids and values.
+
+    Returns 1 if there are any, but for what chance may have put.
+    """
     from ktsafe.stream.commands.state import parts_now
     from ktsafe.stream.config import places
     from ktsafe.stream.maintenance.remains import remains

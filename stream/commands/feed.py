@@ -1,4 +1,4 @@
-"""`ktsafe feed`: a made-up feed to try the service with, and a way to put one on a topic."""
+"""`ktsafe feed`: a made-up feed, and a way onto a topic."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def send(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Put the events of a file on the topic that a service reads, on all partitions in turn.
+    """Put a file's events on the service's topic, partitions in turn.
 
     The file is read once before anything is sent: a line that is no JSON object is refused.
     """

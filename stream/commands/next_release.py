@@ -1,4 +1,4 @@
-"""`ktsafe next`: the next release of a sequence, from the whole network as it is now.
+"""`ktsafe next`: a sequence's next release, from the whole network.
 
     DIR/
       ktsafe.toml   the service's configuration, written once; `ktsafe status`, `erase` ... take it
@@ -91,7 +91,7 @@ def next_release(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Make the next release of a sequence from the whole network as it is now.
+    """Make a sequence's next release from the whole network.
 
     Run it as often as you like to publish, with the date of the tables. What it needs of earlier
     dates lies in the folder of the sequence. Run again with the same tables and date it changes
@@ -157,7 +157,7 @@ def _date(text: str) -> str:
 
 
 def _check_there(*files: Path) -> None:
-    """Refuse files that are not there, or whose names do not tell what they hold."""
+    """Refuse missing files, and files with names that hide their content."""
     from ktsafe.connectors.snapshots.dumps import SUFFIXES
 
     for path in files:
@@ -168,7 +168,10 @@ def _check_there(*files: Path) -> None:
 
 
 def _begin(folder: Path, schema: Path | None, k: int, seed: int | None, columns: Chosen) -> None:
-    """Make the folder of a sequence; its configuration comes last, when all else is there."""
+    """Make the folder of a sequence.
+
+    Its configuration comes last, when all else is there.
+    """
     from ktsafe.stream.files.graphs import read_schema
 
     if schema is None:
@@ -215,7 +218,7 @@ def _source_of(settings: Settings) -> SnapshotsSourceTable:
 
 
 def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]) -> Dump:
-    """Copy the tables to where the source reads them, once they are found to be whole.
+    """Copy whole tables to where the source reads them.
 
     Raises
     ------
@@ -278,7 +281,7 @@ def _forget(dumps: Path) -> None:
 
 
 def _report(settings: Settings, date: str, dump: Dump, counts: Counts) -> dict[str, Any]:
-    """Return what came of it, JSON-ready. Nothing in it is secret beside the network itself."""
+    """Return the result, JSON-ready, as private as the network."""
     from ktsafe.stream.config import places
     from ktsafe.stream.config.connector_tables import FilesSinkTable
 

@@ -1,4 +1,4 @@
-"""`ktsafe rebase`: begin a new sequence of releases from the same true graph."""
+"""`ktsafe rebase`: begin a new sequence from the same graph."""
 
 from __future__ import annotations
 

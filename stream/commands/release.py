@@ -22,7 +22,9 @@ def now(
     wait: Wait = 60.0,
     as_json: Json = False,
 ) -> int:
-    """Bring the next slot forward: its release is made now, of what has been read so far.
+    """Bring the next slot forward.
+
+    Its release is made now, of what has been read so far.
 
     Events of the same slot that are read later are shown in the next release. The release carries
     the slot's nominal time, as ever; `ktsafe status` tells when it is out.

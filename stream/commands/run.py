@@ -53,7 +53,10 @@ def run(
 
 
 def serve(settings: Settings, *, drain: bool) -> Counts:
-    """Run the configured service until it ends, with a line of progress; return what happened."""
+    """Run the configured service until it ends, with a line of progress.
+
+    Return what happened.
+    """
     from ktsafe.stream.service import assembly
 
     one_heap()

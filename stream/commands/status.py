@@ -1,4 +1,4 @@
-"""`ktsafe status`: what a service is doing, and what is wrong."""
+"""`ktsafe status`: the activity of a service, and its problems."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
 
 
 def _wanting(found: dict[str, list[dict[str, str]]]) -> list[str]:
-    """Return the releases that were found wanting, in what, and what to do about each kind."""
+    """Return the deficient releases, with faults and remedies."""
     lines = [f"wanting   {name}: {each['says']}" for name, told in found.items() for each in told]
     do = dict.fromkeys(each["do"] for told in found.values() for each in told)
     return [*lines, *(f"          {words}" for words in do)]

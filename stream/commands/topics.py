@@ -27,7 +27,9 @@ def topics(
     ] = 10.0,
     as_json: Json = False,
 ) -> int:
-    """Check the Kafka topics, or create them; 0 only if they are as the service needs them.
+    """Check the Kafka topics, or create them.
+
+    0 only if they are as the service needs them.
 
     With `--create` topics that do not exist yet get the settings that the service needs, and the
     others are left as they are.
@@ -50,7 +52,7 @@ def topics(
 def _specs(
     path: Path, partitions: int, replication: int, wait_s: float
 ) -> tuple[KafkaSettings, list[TopicSpec]]:
-    """Return the cluster, with less patience than a service has, and the topics that are named."""
+    """Return the cluster, with little patience, and the named topics."""
     from ktsafe.connectors.kafka_topics import Role, TopicSpec
     from ktsafe.stream.config import settings as configuration
 

@@ -1,4 +1,4 @@
-"""What is done once after an install: `ktsafe warm` compiles kernels.
+"""The work after an install: `ktsafe warm` compiles kernels.
 
 Two processes compile at the same time what a release needs: one most of what searches for it, the
 other the rest and what judges it, so both take about equally long.
@@ -41,7 +41,7 @@ _POLL_S: Final = 0.1
 def warm(
     as_json: Json = False,
 ) -> int:
-    """Compile the kernels of our own strategies now, so no release waits for them.
+    """Compile our own strategies' kernels now, so no release waits.
 
     A second time compiles nothing.
 
@@ -66,7 +66,7 @@ def warm(
 
 
 def compile_first(*strategies: str) -> None:
-    """Compile what releases of some strategies need and was not compiled before, with a bar."""
+    """Compile what strategies' releases lack, with a bar."""
     with compiling_first():
         pass
     with _compiling_cold(sorted({PART_OF[name] for name in strategies if name in PART_OF})):
@@ -74,7 +74,7 @@ def compile_first(*strategies: str) -> None:
 
 
 def compiling_first() -> AbstractContextManager[None]:
-    """Compile what releases need, as `compile_first` does, beside a body that needs no kernel.
+    """Compile kernels of releases beside a body without any.
 
     Examples
     --------
@@ -105,14 +105,16 @@ def _compiling_cold(parts: Sequence[str]) -> Iterator[None]:
 def _run_beside(
     parts: Sequence[str], progress: Progress, *, begin: float = 0.0, upto: float = 1.0
 ) -> int:
-    """Run parts in processes of their own, and return how many kernels they had to compile."""
+    """Run parts in processes of their own; count compiled kernels."""
     with _beside(parts) as ended:
         return ended(lambda phase, done: progress(phase, begin + (upto - begin) * done))
 
 
 @contextmanager
 def _beside(parts: Sequence[str]) -> Iterator[Callable[[Progress], int]]:
-    """Run parts in processes of their own; give what waits for them and counts their kernels.
+    """Run parts in processes of their own.
+
+    Give what waits for them and counts their kernels.
 
     What fails there is compiled when it is needed.
     """

@@ -1,1 +1,1 @@
-"""The configuration: read once, checked as a whole, handed on in narrow slices."""
+"""The configuration: read once, checked as a whole, in narrow slices."""

@@ -41,7 +41,9 @@ GROUPS: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Site:
-    """Where a service is configured: what a table needs beside its own keys.
+    """Where a service is configured.
+
+    What a table needs beside its own keys.
 
     Attributes
     ----------
@@ -117,15 +119,15 @@ class SourceTable(ConnectorTable, frozen=True):
 
     @property
     def gives_whole_moments(self) -> bool:
-        """Whether at its end nothing can come any more of its last event's time, or from before."""
+        """Whether at its end its last event's time is complete."""
         return False
 
     @abc.abstractmethod
     def source(self, site: Site, *, record_bytes_max: int) -> Source:
-        """Return the source, not opened. Larger records may be cut to a prefix."""
+        """Return the unopened source, which may cut larger records."""
 
     def missing(self, site: Site) -> list[str]:
-        """Return what is named and is not there yet, for people."""
+        """Return the names of missing parts, for people."""
         return []
 
 
@@ -166,16 +168,22 @@ class DeadLettersTable(ConnectorTable, frozen=True):
         raise ConfigError(msg, hint=f"Read them where they are: {self.place(site)}.")
 
     def erase(self, site: Site, ids: Sequence[str]) -> int | None:
-        """Blank the letters that hold one of these ids; return how many. None: out of reach."""
+        """Blank the letters that hold one of these ids.
+
+        Return how many. None: out of reach.
+        """
         return None
 
     def private_file(self, site: Site) -> Path | None:
-        """Return the file that it writes, which nobody else may read."""
+        """Return the file that it writes, for its owner alone."""
         return None
 
 
 class SigningTable(ConnectorTable, frozen=True):
-    """`[signing]`: the key that releases are signed with; without this table they are not."""
+    """`[signing]`: the key that releases are signed with.
+
+    Without this table they are not.
+    """
 
     @abc.abstractmethod
     def signer(self, site: Site) -> Signer:
@@ -193,7 +201,9 @@ def configuration_type(
     built_in: Mapping[str, Sequence[type[ConnectorTable]]],
     document: Mapping[str, Any],
 ) -> Any:
-    """Return the type that a configuration is decoded to: `base` with the kinds that it names.
+    """Return the type that a configuration is decoded to.
+
+    `base` with the kinds that it names.
 
     Parameters
     ----------
@@ -228,7 +238,10 @@ def _needed(base: type[msgspec.Struct]) -> set[str]:
 
 
 def _installed(table: str, kind: object) -> tuple[type[ConnectorTable], ...]:
-    """Return the table of an installed kind; none if there is no such kind."""
+    """Return the table of an installed kind.
+
+    None if there is no such kind.
+    """
     point = found(GROUPS[table], kind) if isinstance(kind, str) else None
     if point is None:
         return ()

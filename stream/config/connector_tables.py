@@ -1,4 +1,6 @@
-"""The kinds of connectors that come with the program: files, snapshots and Kafka.
+"""The kinds of connectors that come with the program.
+
+Files, snapshots and Kafka.
 
 Connectors are imported when a table makes one: a configuration is checked without Kafka.
 """
@@ -65,7 +67,9 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
 
 
 class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
-    """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster.
+    """`[source] kind = "kafka"`.
+
+    All partitions of one topic of the `[kafka]` cluster.
 
     With `begin = "earliest kept"` a topic that has lost its first records, or that compacts, is
     read as if nothing were missing.
@@ -92,7 +96,9 @@ class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
 
 
 class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshots"):
-    """`[source] kind = "snapshots"`: a folder of dated dumps of the whole network.
+    """`[source] kind = "snapshots"`.
+
+    A folder of dated dumps of the whole network.
 
     `attributes` are the columns to read, by default all; `columns` say which hold ids and the ends
     of ties, if their names do not; `loss_max` is the share of the people or
@@ -118,7 +124,7 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
 
     @property
     def gives_whole_moments(self) -> bool:
-        """Always: a dump is whole, and one from before the last is refused."""
+        """Always: a dump is whole, and earlier ones are refused."""
         return True
 
     def source(self, site: Site, *, record_bytes_max: int) -> Source:
@@ -229,7 +235,10 @@ class FilesDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="fi
 
 
 class KafkaDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="kafka"):
-    """`[dead_letters] kind = "kafka"`: a topic, with error headers in the manner of Connect."""
+    """`[dead_letters] kind = "kafka"`.
+
+    A topic, with error headers in the manner of Connect.
+    """
 
     topic: Name
 
@@ -249,7 +258,7 @@ class KafkaDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="ka
         return KafkaDeadLetterSink(site.cluster, self.topic)
 
     def letters(self, site: Site) -> Iterator[dict[str, Any]]:
-        """Yield the records of the topic that are letters, as a file has them."""
+        """Yield the topic's letters, as a file has them."""
         from ktsafe.connectors.kafka_topics import read_records
 
         for record in read_records(site.cluster, self.topic):
@@ -263,7 +272,10 @@ class KafkaDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="ka
 
 
 class FileSigningTable(SigningTable, frozen=True, kw_only=True, tag="file"):
-    """`[signing] kind = "file"`: an Ed25519 private key in PEM, readable by its owner only."""
+    """`[signing] kind = "file"`.
+
+    An Ed25519 private key in PEM, readable by its owner only.
+    """
 
     key_file: str
 

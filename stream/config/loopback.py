@@ -1,4 +1,4 @@
-"""Which addresses only this machine reaches, and what may not go beyond it."""
+"""Addresses for this machine only, and what stays there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_scheduler(address: str) -> None:
-    """Refuse to send the true graph in the open to the workers of a Dask scheduler.
+    """Refuse to send the true graph openly to Dask's workers.
 
     Raises
     ------

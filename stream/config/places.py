@@ -1,4 +1,4 @@
-"""Where the things of a configured service are, and what its releases promise, in words."""
+"""Places of a configured service, and its releases' promise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROMISE: Final = "all releases of a sequence are safe together"
 
 
 def private_folder(settings: Settings) -> Path:
-    """Return the private folder, which holds the true graph and everything derived from it."""
+    """Return the private folder of the true graph and derived data."""
     return settings.path(settings.config.state.folder)
 
 

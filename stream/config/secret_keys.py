@@ -1,4 +1,7 @@
-"""No secret stands in a configuration file: what looks like one is refused, with the way out."""
+"""No secret stands in a configuration file.
+
+What looks like one is refused, with the way out.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ PLACES: Final = ("_file", "_env")
 
 
 def refuse_secrets(document: Mapping[str, Any], name: str) -> None:
-    """Refuse a configuration with a key for a secret itself. Its value is not repeated.
+    """Refuse a key for a secret itself, without its value.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def write_permutations(
     shift: NDArray[np.int32] | None,
     value_at: NDArray[np.int64] | None,
 ) -> dict[str, str]:
-    """Write what there is of them to a private audit, for its owner only; return each sha256."""
+    """Write present parts to a private audit; return each sha256."""
     hashes = {}
     for file, images in ((CERTIFICATE, shift), (VALUES, value_at)):
         if images is not None:
@@ -54,7 +54,7 @@ def write_permutations(
 def in_order(
     ids: Sequence[str], shift: NDArray[np.integer[Any]], released: Sequence[str]
 ) -> NDArray[np.int64]:
-    """Return a permutation over `ids` as one over the same ids in the order of `released`."""
+    """Return a permutation over `ids` in the order of `released`."""
     position = {name: v for v, name in enumerate(released)}
     found = np.empty(len(released), dtype=np.int64)
     for name, image in zip(ids, shift.tolist(), strict=True):
@@ -65,7 +65,7 @@ def in_order(
 def verified(
     release: Release, certificate: NDArray[np.int64] | None = None, *, workers: int = 1
 ) -> Verdict:
-    """Return the strict verifier's verdict on a release, by its bytes and what it promises."""
+    """Return the strict verdict on a release, by bytes and promise."""
     from ktsafe.verify import verify  # noqa: PLC0415 -- compiled kernels load slowly
 
     return verify(
@@ -84,7 +84,7 @@ def read_certificate(path: Path, released: Sequence[str]) -> NDArray[np.int64]:
 
 
 def read_permutation(path: Path, released: Sequence[str], kind: str) -> NDArray[np.int64]:
-    """Return what a file says of every vertex of a release, by the positions of its ids.
+    """Return a file's content for every vertex, by ids' positions.
 
     `kind` is the name that the file has in a private audit.
 

@@ -1,4 +1,4 @@
-"""Several sensitive attributes of a graph in files, taken as one composite attribute.
+"""Several sensitive attributes in files, as one composite attribute.
 
     [attributes]
     quasi_identifiers = ["gender"]
@@ -26,7 +26,7 @@ JOINT: Final = "+"
 
 @dataclasses.dataclass(frozen=True)
 class CompositeSchema(Schema):
-    """A schema whose sensitive attribute stands for several columns.
+    """A schema with a sensitive attribute that stands for several columns.
 
     Attributes
     ----------
@@ -49,7 +49,9 @@ def composite_schema(
     sensitive_values: Mapping[str, list[str]],
     buckets: Mapping[str, tuple[Border, ...]],
 ) -> CompositeSchema:
-    """Return the schema of what an `[attributes]` table with several sensitive attributes says.
+    """Return the schema of a table with several sensitive attributes.
+
+    The table is `[attributes]`.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def composite_schema(
 def composed(
     schema: CompositeSchema, columns: Mapping[str, list[str]]
 ) -> tuple[Schema, dict[str, list[object]]]:
-    """Return the schema and the columns with the composite attribute in the place of its parts.
+    """Return schema and columns, with the composite for its parts.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def composed(
 
 
 def declaring_what_is_shown(graph: AttributedGraph) -> AttributedGraph:
-    """Return a released graph whose schema declares only sensitive values that somebody shows.
+    """Return a released graph that declares only sensitive values it shows.
 
     Which combinations exist among people whose values are not published is nobody's business.
     """

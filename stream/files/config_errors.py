@@ -1,4 +1,4 @@
-"""Turn the errors of a table of a TOML file into plain words for the operator."""
+"""Turn errors of a TOML table into words for operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _INVALID: Final = re.compile(r"Invalid (?:enum )?value '([^']+)'(?: - at `\$\.?(
 
 
 def config_error_text(error: msgspec.ValidationError, *tables: type) -> str:
-    """Return a sentence for an error of msgspec; `tables` are searched for what a key may mean."""
+    """Return a sentence for an error of msgspec.
+
+    `tables` are searched for what a key may mean.
+    """
     text = str(error)
     if found := _WRONG.fullmatch(text):
         due, given = (" or ".join(_kind(kind) for kind in found[i].split(" | ")) for i in (1, 2))

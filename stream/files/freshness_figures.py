@@ -1,4 +1,4 @@
-"""How far releases follow the network, and what a sequence is worth over time: for operators.
+"""Freshness and worth of a sequence, for operators.
 
 All of it is taken from private audits. A sequence is worth what its releases are worth on average;
 the last release alone may be far from that, and so may the worst.
@@ -32,7 +32,9 @@ GREATEST_IS_WORST: Final = ("cost_share", "ended", "leavers")
 
 
 class FreshnessFigures(msgspec.Struct, frozen=True):
-    """How far one release follows the network. SECRET: these are statistics of edits.
+    """How far one release follows the network. SECRET.
+
+    These are statistics of edits.
 
     Attributes
     ----------
@@ -47,7 +49,10 @@ class FreshnessFigures(msgspec.Struct, frozen=True):
 
 
 def freshness_of(audit: Mapping[str, Any]) -> FreshnessFigures | None:
-    """Pick the figures out of a private audit; None where it does not tell."""
+    """Pick the figures out of a private audit.
+
+    None where it does not tell.
+    """
     if at(audit, "freshness") is None:
         return None
     return FreshnessFigures(
@@ -60,7 +65,9 @@ def freshness_of(audit: Mapping[str, Any]) -> FreshnessFigures | None:
 
 
 def freshness_in_words(found: Mapping[str, Any]) -> str:
-    """Return how far a release follows recent changes, in one line; empty if nothing is told.
+    """Return how far a release follows recent changes, in one line.
+
+    Empty if nothing is told.
 
     Parameters
     ----------
@@ -84,7 +91,7 @@ def freshness_in_words(found: Mapping[str, Any]) -> str:
 
 
 def over_time(values: Iterable[float | None], *, greatest: bool = False) -> dict[str, Any]:
-    """Return the mean and the worst of a figure over the releases that tell it.
+    """Return a figure's mean and worst over releases that tell it.
 
     Parameters
     ----------
@@ -116,7 +123,9 @@ def worth_over_time(releases: Sequence[Mapping[str, float | None]]) -> dict[str,
 
 
 def over_time_in_words(releases: Sequence[Mapping[str, float | None]]) -> str:
-    """Return what a sequence is worth over time, in one line; empty for fewer than two releases.
+    """Return what a sequence is worth over time, in one line.
+
+    Empty for fewer than two releases.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""The latest graph of a sequence, for its readers: dark pairs of classes as they were shown last.
+"""The latest graph of a sequence, for its readers.
+
+Dark pairs of classes as they were shown last.
 
 It joins what readers have anyway. It is no release of its own: nobody promises anything for it
 beyond what the releases promise together.
@@ -47,7 +49,7 @@ class LatestGraph:
 
 
 def latest(releases: Iterable[Release]) -> LatestGraph | None:
-    """Return the latest graph of the sequence of the last of some releases; None without any.
+    """Return the latest graph of the last release's sequence, if any.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def latest(releases: Iterable[Release]) -> LatestGraph | None:
 
 
 def follow(before: LatestGraph | None, release: Release) -> LatestGraph:
-    """Return the latest graph of a release, from that of the release before it."""
+    """Return a release's latest graph, from that of the former."""
     name = release.manifest.release_id
     own = LatestGraph(release, [name] * len(release.edges))
     former = before.release if before is not None else None

@@ -7,7 +7,9 @@ from typing import Any
 
 
 def at(figures: Any, path: str) -> Any:
-    """Return what stands at a path of names with points between; None where nothing does.
+    """Return what stands at a path of names with points between.
+
+    None where nothing does.
 
     Examples
     --------
@@ -23,5 +25,8 @@ def at(figures: Any, path: str) -> Any:
 
 
 def share(part: int | None, whole: int | None) -> float | None:
-    """Return a part of a whole; None where either is unknown, or the whole is nothing."""
+    """Return a part of a whole.
+
+    None where either is unknown, or the whole is nothing.
+    """
     return None if part is None or not whole else round(part / whole, 6)

@@ -1,4 +1,4 @@
-"""The tables of a release as Parquet, beside the CSV files that say the same.
+"""A release's tables as Parquet, beside equal CSV files.
 
 Nothing is in such a file but the table: no compression, whose ratio would tell of the content, no
 schema of another library, no times. pyarrow is an optional extra.
@@ -115,7 +115,7 @@ def compare(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _parts(told: Any) -> Iterator[Any]:
-    """Yield what a file says of each column of each group of rows."""
+    """Yield a file's content by column and group of rows."""
     for group in range(told.num_row_groups):
         for column in range(told.num_columns):
             yield told.row_group(group).column(column)
@@ -137,7 +137,7 @@ def pyarrow_modules() -> tuple[Any, Any]:
 
 
 def main() -> None:
-    """Compare the file that is named with the table on standard input, and print the answer."""
+    """Compare a named file with standard input's table, and answer."""
     header, rows = json.load(sys.stdin.buffer)
     try:
         answer = _SAME if compare(Path(sys.argv[1]), header, rows) else _OTHER

@@ -1,4 +1,4 @@
-"""The private audit of a release in files: true ids, claims, and what is deferred."""
+"""The private audit of a release in files: ids, claims, deferred people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VACATED: Final = "vacated"
 
 
 def place_of(folder: Path, release_id: str, *names: str) -> Path:
-    """Return the release's own folder, or `folder` if that holds the file itself."""
+    """Return the release's own folder, or `folder` with the file."""
     own = folder / release_id
     if not own.exists() and any((folder / name).exists() for name in names):
         return folder
@@ -75,7 +75,9 @@ def _pairs(path: Path, header: tuple[str, str]) -> list[tuple[str, str]]:
 
 
 def read_shift(folder: Path, release: Release) -> NDArray[np.int64] | None:
-    """Return the private certificate of a release; None for stars, which need none.
+    """Return the private certificate of a release.
+
+    None for stars, which need none.
 
     Raises
     ------
@@ -89,7 +91,9 @@ def read_shift(folder: Path, release: Release) -> NDArray[np.int64] | None:
 
 
 def read_value_places(folder: Path, release: Release) -> NDArray[np.int64] | None:
-    """Return at which vertex the sensitive value of each one stands; None if values are in place.
+    """Return at which vertex the sensitive value of each one stands.
+
+    None if values are in place.
 
     Raises
     ------
@@ -128,7 +132,7 @@ def read_declared(folder: Path, release_id: str) -> Declared:
 
 
 def read_vacated(folder: Path, release_id: str) -> tuple[str, ...]:
-    """Return the ids whose owners left since the release before, as its private audit says.
+    """Return the ids left since the release before, by its private audit.
 
     Mappings do not keep them: the ids of departed people are blanked.
 

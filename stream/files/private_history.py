@@ -1,4 +1,6 @@
-"""The private audits of past releases: the gate judges a sequence by them; the state keeps them.
+"""The private audits of past releases.
+
+The gate judges a sequence by them; the state keeps them.
 
 Nothing can be released without them: releases are judged together, by the people behind them. The
 ledger has the sha256 of every file, so a changed file is not taken for the mapping.
@@ -28,7 +30,7 @@ PARTIAL: Final = ".partial"
 
 
 def check_there(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Check, in an instant, that every release has its mapping, unless that was let go.
+    """Check quickly that every release has its mapping, unless let go.
 
     Raises
     ------
@@ -41,7 +43,9 @@ def check_there(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
 
 
 def finish_rewrites(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Put what a crash left of rewrites in its place, if the ledger has its sha256.
+    """Put crashed rewrites in place, if the ledger knows them.
+
+    By their sha256.
 
     Else it is removed: it may name a person that was deleted since.
     """
@@ -121,6 +125,6 @@ def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
 
 
 def lost(release: ReleaseRecord, name: str = MAPPING) -> StateCorrupted:
-    """Return the error of a private audit that does not read back as it was written."""
+    """Return the error of a private audit that changed."""
     subject = f"the private audit of {release.release_id} ({name})"
     return StateCorrupted("read the mapping", subject, RESTORE)

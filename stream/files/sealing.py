@@ -1,4 +1,4 @@
-"""Seals the manifest of a release: see `ktsafe.seals`, which reads what is written here."""
+"""Seals the manifest of a release; `ktsafe.seals` reads the seal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def seal_manifest(
     ids: Sequence[str],
     signer: Signer | None = None,
 ) -> str:
-    """Add the seal to the manifest of a release in `folder`; return its sha256.
+    """Add the seal to the manifest of a release in `folder`.
+
+    Return its sha256.
 
     Parameters
     ----------

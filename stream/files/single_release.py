@@ -52,7 +52,7 @@ def written_and_verified(
     seed: int | None = None,
     shown: bool,
 ) -> tuple[Release, Verdict, Ids]:
-    """Write a release into a folder, read it again and judge what was read.
+    """Write a release to a folder, read it again, and judge.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def write_private(
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Give a path to write a new folder at, which takes its place when the block ends.
+    """Yield a path for a new folder that then takes its place.
 
     An error removes what was written. A kill leaves a hidden folder beside, `.NAME.unfinished-*`,
     with what was written one level down, where no command looks for releases.
@@ -126,7 +126,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 
 def check_folders(out: Path, audit: Path) -> None:
-    """Refuse folders that exist, and a private audit that would be handed out with the release."""
+    """Refuse existing folders, and an audit among published files."""
     for folder in (out, audit):
         if folder.exists():
             msg = f"{folder} exists already."

@@ -1,4 +1,6 @@
-"""statistics.json beside a release: noisy counts of the true graph, and what they cost.
+"""statistics.json beside a release.
+
+Noisy counts of the true graph, and what they cost.
 
 {"format": 1, "epsilon_micro": 185185, "protects": "...", "tables": [
 {"of": "ties", "by": "gender", "scale": [3, 1], "cells": [["f", "f"], ...], "counts": [...]}]}
@@ -33,7 +35,9 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """The `statistics` part of a manifest: what the file costs, in millionths of epsilon.
+    """The `statistics` part of a manifest.
+
+    What the file costs, in millionths of epsilon.
 
     With `omitted` there is no file, since it would have cost more than was left of the year.
     """
@@ -53,7 +57,10 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     across: str | None = None
 
     def attributes(self, quasi_identifiers: Sequence[str]) -> Sequence[str]:
-        """Return of which attribute each value of a cell is; nothing if cells have no values."""
+        """Return of which attribute each value of a cell is.
+
+        Nothing if cells have no values.
+        """
         if self.of == "classes":
             return quasi_identifiers
         if self.by is None:
@@ -114,7 +121,7 @@ def read_statistics(path: Path) -> Statistics:
 
 
 def epsilon_spent(parts: Iterable[Spent | None]) -> Fraction:
-    """Return what the files of some releases cost one tie together, from their manifests alone.
+    """Return one tie's total cost in some releases' files, by manifests.
 
     Examples
     --------

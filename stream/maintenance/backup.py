@@ -62,7 +62,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parts:
-    """A state that nobody changes, to be copied or checked: where its parts are.
+    """The places of the parts of a state that is not changing.
 
     `releases` are those of its ledger.
     """
@@ -79,7 +79,7 @@ class Parts:
 
 
 def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> Path:
-    """Freeze the store as of now, with the staged bytes of a release that is not confirmed.
+    """Freeze the store, with staged bytes of an unconfirmed release.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> Path:
 
 
 def parts_of(store: Path, private: Path, *, frozen: bool) -> Parts:
-    """Return the parts of a frozen store, or of one that is held while nobody has it open.
+    """Return the parts of a frozen store, or of one held closed.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def copy(parts: Parts, to: Path, *, now_us: int) -> int:
 
 
 def gone_meanwhile(frozen: Path) -> StateUnusable:
-    """Return the error of a frozen state that a service removed while it was read."""
+    """Return the error of a frozen state removed while read."""
     hint = "the frozen state is gone: an erasure came between. Begin again."
     return StateUnusable("read the state", str(frozen), hint)
 
@@ -230,7 +230,10 @@ def _to_copy(parts: Parts) -> Iterator[tuple[Path, str]]:
 
 
 def unconfirmed(releases: list[ReleaseRecord]) -> list[ReleaseRecord]:
-    """Return the last release if no sink has confirmed it: no other bytes may take its place."""
+    """Return the last release if no sink has confirmed it.
+
+    No other bytes may take its place.
+    """
     return [release for release in releases[-1:] if release.status is Status.STAGED]
 
 
@@ -257,7 +260,7 @@ def _copied(source: Path, target: Path) -> str:
 
 
 def _sync_folders(top: Path) -> None:
-    """Make the folders below durable, and their owner's only, as `top` is already."""
+    """Make the folders below durable, private like `top`."""
     for folder in (path for path in top.rglob("*") if path.is_dir()):
         folder.chmod(0o700)
         sync_folder(folder)
@@ -265,7 +268,7 @@ def _sync_folders(top: Path) -> None:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether `name` is the plain path of a file in one of the folders of a backup."""
+    """Whether `name` is a plain path in a backup's folders."""
     path = PurePosixPath(name)
     is_plain = str(path) == name and ".." not in path.parts and not {"\0", "\\"} & set(name)
     return is_plain and len(path.parts) > 1 and path.parts[0] in _PLACES

@@ -1,4 +1,4 @@
-"""Who was erased by command, noted beside the private folder: an older backup brings them back.
+"""Erasures by command, noted beside the private folder, against older backups.
 
 The folder itself may be lost, which is why it is restored. A line holds the keyed hash of an id, by
 the secret that the store shares with its backups, and when the erasure was: it names nobody else.
@@ -17,7 +17,7 @@ from ktsafe.state.folder import sync_folder
 
 
 class Note(msgspec.Struct, frozen=True):
-    """An erasure: the keyed hash of the person's id, and when it was done by the wall clock."""
+    """An erasure: the id's keyed hash, and its wall-clock time."""
 
     alias: str
     at_us: int
@@ -46,7 +46,7 @@ def note(private: Path, aliases: Sequence[bytes]) -> bool:
 
 
 def noted_since(private: Path, at_us: int) -> list[bytes] | None:
-    """Return the keyed hashes of those who were erased since; None where nothing was noted."""
+    """Return the keyed hashes of later erasures; None where none was noted."""
     try:
         lines = notes_of(private).read_bytes().splitlines()
         notes = [msgspec.json.decode(line, type=Note) for line in lines]

@@ -1,4 +1,4 @@
-"""What is left of persons and values in a private folder, by reading every byte of it.
+"""Remains of persons and values in a private folder, byte by byte.
 
 Bytes are read as they are; tables of the database decompressed, row by row, also what was
 overwritten; its log without the headers that cut texts in pieces; and all of it as JSON, CSV and
@@ -34,7 +34,10 @@ _READABLE: Final = re.compile(rb"[\t\n\r\x20-\x7e]")
 
 
 class Remains(NamedTuple):
-    """How many of some ids or values are left, by file; and how many stand there by chance."""
+    """How many of some ids or values are left, by file.
+
+    And how many stand there by chance.
+    """
 
     left: dict[str, int]
     chance: dict[str, int]
@@ -78,7 +81,10 @@ def remains(texts: Sequence[str], folders: Iterable[Path]) -> Remains:
 def _readings(
     data: bytes, depth: int = DEPTH_MAX, *, is_noise: bool = False
 ) -> Iterator[tuple[bytes, bool]]:
-    """Yield bytes as they are, and with JSON, CSV and base64 undone; and whether that is noise."""
+    """Yield bytes as they are, and with JSON, CSV and base64 undone.
+
+    And whether that is noise.
+    """
     yield data, is_noise
     if not depth:
         return
@@ -91,7 +97,10 @@ def _readings(
 
 
 def _without_noise(data: bytes, words: set[bytes]) -> bytes:
-    """Return bytes without the runs of random letters, of which words are a part only."""
+    """Return bytes without runs of random letters.
+
+    Words are a part of those only by chance.
+    """
 
     def kept(found: re.Match[bytes]) -> bytes:
         run = found[0]
@@ -101,13 +110,16 @@ def _without_noise(data: bytes, words: set[bytes]) -> bytes:
 
 
 def _is_random(run: bytes) -> bool:
-    """Whether a run looks like a digest, a published id, or something encrypted."""
+    """Whether a run looks like a digest, published id, or ciphertext."""
     is_mixed = len(run) >= _MIXED_BYTES and all(kind.search(run) for kind in _MIXED)
     return is_mixed or _HEX.fullmatch(run) is not None
 
 
 def _is_base64(run: bytes, undone: bytes) -> bool:
-    """Whether a run was text before it was encoded, not a word, a digest or something encrypted."""
+    """Whether a run was encoded text, not a word or digest.
+
+    Nor something encrypted.
+    """
     if not all(kind.search(run) for kind in _MIXED[:2]):
         return False
     return 2 * len(_READABLE.findall(undone)) >= len(undone)

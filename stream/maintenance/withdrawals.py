@@ -1,4 +1,6 @@
-"""What a state knows of withdrawn releases: a copy of the marker, in the private audit of each.
+"""What a state knows of withdrawn releases.
+
+A copy of the marker, in the private audit of each.
 
 The owner may delete a withdrawn release at the sink, with its marker. By the copy a service knows
 that it must not send the release again.
@@ -15,7 +17,9 @@ from ktsafe.stream.files.releases_write import write_synced
 
 
 def note(audit: Path, marker: bytes) -> None:
-    """Keep the marker of a release in its private audit, synced, in place of an earlier one.
+    """Keep a release's marker in its private audit, synced.
+
+    It replaces an earlier one.
 
     The folder is made where the audit was let go.
 
@@ -33,7 +37,10 @@ def note(audit: Path, marker: bytes) -> None:
 
 
 def noted(audit: Path) -> bytes | None:
-    """Return the marker in the private audit of a release; None if it was not withdrawn."""
+    """Return the marker in the private audit of a release.
+
+    None if it was not withdrawn.
+    """
     path = audit / WITHDRAWN
     return path.read_bytes() if path.exists() else None
 

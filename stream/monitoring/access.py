@@ -1,4 +1,6 @@
-"""Access to the HTTP endpoints: for clients with the token; without one, for this machine.
+"""Access to the HTTP endpoints: for clients with the token.
+
+Without one, for this machine.
 
 The token comes as `Authorization: Bearer TOKEN`, or as the password of HTTP Basic with any user
 name, which browsers ask for. It travels as it is: beyond loopback a proxy with TLS belongs in
@@ -41,7 +43,10 @@ class Gate:
         self._is_local = token is None and is_loopback(host)
 
     def is_addressed(self, host_header: str) -> bool:
-        """Whether a request with this Host header (empty: none) is meant for this server."""
+        """Whether a request with this Host header is meant for us.
+
+        An empty text stands for none.
+        """
         return not self._is_local or is_loopback(_without_port(host_header))
 
     def admits(self, authorization: str) -> bool:

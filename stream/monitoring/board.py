@@ -1,4 +1,6 @@
-"""Keeps what `ktsafe status` shows: the counts of this run, the last hour, the last releases.
+"""Keeps what `ktsafe status` shows.
+
+The counts of this run, the last hour, the last releases.
 
 An observer like the metrics, but with a memory: trends and what went wrong last. All of it is
 bounded. Reports are taken by other threads than those that tell.
@@ -66,14 +68,17 @@ class StatusBoard(Observer):
         self._retries: Counter[str] = Counter()
 
     def report(self, *, secrets: bool) -> Report:
-        """Return the state of the service now; with `secrets` true sizes and costs are in it."""
+        """Return the state of the service now.
+
+        With `secrets` true sizes and costs are in it.
+        """
         with self._lock:
             return self._report(secrets=secrets)
 
     # Notices
 
     def lag(self, records: Mapping[tuple[str, int], int | None]) -> None:
-        """Take a sample of the feed, if the last one is old enough."""
+        """Take a sample of the feed, if the last is old."""
         with self._lock:
             now = self._moment()
             if not self._trend or now.at_s - self._trend[-1].at_s >= SAMPLE_INTERVAL_S:
@@ -103,7 +108,10 @@ class StatusBoard(Observer):
     def release_published(
         self, release_id: str, nominal_us: int, vertices: int, edges: int
     ) -> None:
-        """Mark a release as confirmed; what was wrong with earlier attempts is over."""
+        """Mark a release as confirmed.
+
+        What was wrong with earlier attempts is over.
+        """
         with self._lock:
             self._latest.published_s = self._monotonic_s()
             self._latest.withheld = ""

@@ -1,4 +1,6 @@
-"""Problems of a running service: the alerts that the service itself can decide at any time.
+"""Problems of a running service.
+
+The alerts that the service itself can decide at any time.
 
 Alerts in Prometheus see more (a stopped process, the trend of a day) and should page the operator.
 The problems found here are for `ktsafe status`. Their names are those of the alerts.
@@ -31,7 +33,7 @@ NOTHING_MAX: Final = 1_000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Moment:
-    """Totals of the run at one moment, `at_s` by a clock that never steps back."""
+    """Totals of the run at one moment, `at_s` by a monotonic clock."""
 
     at_s: float
     wall_s: float
@@ -94,7 +96,7 @@ class Latest:
     open_transactions: int = 0
 
     def silence_s(self, now_s: float, healthy_within_s: float) -> float | None:
-        """Return for how long the main loop has been stuck, None if it is not."""
+        """Return how long the main loop has been stuck, else None."""
         silence_s = now_s - self.alive_s
         return silence_s if self.state == "ready" and silence_s > healthy_within_s else None
 
@@ -105,7 +107,7 @@ def diagnose(
     last: ReleaseFigures | None,
     setting: Circumstances,
 ) -> list[ProblemReport]:
-    """Return what is wrong, the gravest first.
+    """Return the problems, the gravest first.
 
     Parameters
     ----------
@@ -149,7 +151,10 @@ def diagnose(
 
 
 def _has_applied_nothing(now: Moment) -> bool:
-    """Whether the feed seems to be of another kind; of one that was read before, after a while."""
+    """Whether the feed seems to be of another kind.
+
+    Of one that was read before, after a while.
+    """
     return now.records > (NOTHING_MAX if now.has_people else 0) and not now.applied
 
 

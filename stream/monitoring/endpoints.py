@@ -1,4 +1,4 @@
-"""What the paths of the HTTP endpoints answer. None of it depends on more than path and header.
+"""Answers of the HTTP endpoints, by path and headers alone.
 
 `/status.json` tells what `ktsafe status` shows, `/metrics` is for Prometheus. `/healthz` and
 `/readyz` tell nothing but a word, and need no token: probes have none.
@@ -64,7 +64,7 @@ class Endpoints:
     def answer(
         self, path: str, *, host: str, accept: str = "", authorization: str = ""
     ) -> HttpAnswer:
-        """Return the answer for a path, its query already cut off, and these headers."""
+        """Return the answer for a path without query, and headers."""
         if path in PROBES:
             return self._health() if path == "/healthz" else self._readiness()
         if path not in GUARDED:

@@ -30,7 +30,7 @@ from ktsafe.stream.observer import NOTICES, Observer
 
 
 class PrometheusMetrics(Observer):
-    """Keeps what the service tells in a registry of its own, and renders it.
+    """Keeps the service's figures in its own registry, and renders it.
 
     Safe to use from several threads.
 
@@ -90,7 +90,7 @@ class PrometheusMetrics(Observer):
         return max(0.0, self._monotonic_s() - self._alive_at_s)
 
     def exposition(self, accept: str = "") -> tuple[str, bytes]:
-        """Return content type and body of a scrape, in the format that `accept` asks for."""
+        """Return content type and body of a scrape, as `accept` asks."""
         encoder, content_type = choose_encoder(accept)
         return content_type, encoder(self.registry)
 
@@ -122,7 +122,7 @@ class PrometheusMetrics(Observer):
 
 
 def _made(metric: Metric, registry: CollectorRegistry) -> Any:
-    """Return a metric with every value of its labels there from the start."""
+    """Return a metric with all values of its labels from the start."""
     about = metric.name, metric.text, list(metric.labels)
     if metric.kind == "histogram":
         made: Any = Histogram(*about, buckets=metric.buckets, registry=registry)
@@ -139,7 +139,7 @@ def _made(metric: Metric, registry: CollectorRegistry) -> Any:
 
 
 def _listed(metric: Metric, values: tuple[str, ...]) -> list[str]:
-    """Return the values of labels, of which those that are not listed become the last one."""
+    """Return labels' values, unlisted ones as the last one."""
     return [
         value if value in known or not known else known[-1]
         for value, known in zip(values, metric.labels.values(), strict=True)

@@ -1,4 +1,7 @@
-"""From the `[metrics]` table to what shows a running service: metrics, board, HTTP server."""
+"""From the `[metrics]` table to what shows a running service.
+
+Metrics, board, HTTP server.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def status_board(settings: Settings, counts: Counts) -> StatusBoard:
 
 
 def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMetrics, StatusServer]:
-    """Return the metrics of a service, and what shows them and the board over HTTP.
+    """Return a service's metrics, and what shows them over HTTP.
 
     The address is bound, and nothing answered yet.
 
@@ -51,7 +54,10 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
 
 
 def shows_figures(table: MetricsTable) -> bool:
-    """Whether the secrets of releases are shown: behind a token, or where local users may see."""
+    """Whether the secrets of releases are shown.
+
+    Behind a token, or where local users may see.
+    """
     if table.figures == "local users":
         return table.has_token or is_loopback(table.host)
     return table.has_token and table.figures is not False

@@ -1,4 +1,7 @@
-"""Progress of a command or of a running service: a bar on a terminal, lines elsewhere."""
+"""Progress of a command or of a running service.
+
+A bar on a terminal, lines elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +101,7 @@ class _Line:
 
 @contextmanager
 def live_display(summary: Summary, *, drain: bool) -> Iterator[None]:
-    """Show the counts of a run while it lasts. Log lines pass above the live line.
+    """Show a run's counts meanwhile, with log lines above.
 
     Only a draining run on a terminal shows it: a long-running service has its dashboards.
     """

@@ -1,4 +1,4 @@
-"""What can be wrong with a running service, and what to do about it.
+"""Problems of a running service, and their remedies.
 
 The names are those of the alerts; `ops/runbook.md` says the same in the same words, and a test
 compares the two.

@@ -8,7 +8,10 @@ from ktsafe.stream.files.release_figures import ReleaseFigures
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """The feed at one moment. `at_s` is by the wall clock; `lag` None where it is unknown."""
+    """The feed at one moment. `at_s` is by the wall clock.
+
+    `lag` None where it is unknown.
+    """
 
     at_s: float
     records: int
@@ -39,7 +42,7 @@ class FeedReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProblemReport(msgspec.Struct, frozen=True):
-    """Something an operator should know: the alert's name, what is the case, what to do."""
+    """A problem for an operator: the alert's name, the case, the remedy."""
 
     name: str
     says: str
@@ -48,7 +51,7 @@ class ProblemReport(msgspec.Struct, frozen=True):
 
 
 class PartsReport(msgspec.Struct, frozen=True):
-    """Parts of the last release, the workers used, and their share of the core seconds."""
+    """The last release's parts, workers, and their share of core seconds."""
 
     parts: int
     workers: int
@@ -56,7 +59,10 @@ class PartsReport(msgspec.Struct, frozen=True):
 
 
 class TrueGraphReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Secrets of the state: sizes of the true graph, and what the last release holds back."""
+    """Secrets of the state.
+
+    Sizes of the true graph, and what the last release holds back.
+    """
 
     vertices: int
     edges: int

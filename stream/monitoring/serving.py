@@ -1,4 +1,6 @@
-"""What the service's listening sockets share: a bounded server, answering from a thread.
+"""What the service's listening sockets share.
+
+A bounded server, answering from a thread.
 
 A connection costs a thread until it is answered, so both their number and their time are bounded.
 A read timeout is not enough: a client that sends a byte now and then never reaches it.
@@ -42,7 +44,7 @@ class Bounded(socketserver.ThreadingMixIn):
         super().__init__(*args, **kwargs)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, or hang up on somebody."""
+        """Answer in a thread of its own, or hang up on one."""
         with self._lock:
             if len(self._open) >= self.clients_max:
                 if self.connection_s is None:
@@ -76,11 +78,17 @@ class Bounded(socketserver.ThreadingMixIn):
             request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Pass over a broken connection: clients may leave at any moment, and nothing is lost."""
+        """Pass over a broken connection.
+
+        Clients may leave at any moment, and nothing is lost.
+        """
 
 
 class Listener:
-    """A bound server that answers between `start` and `close`, or within a `with` block."""
+    """A bound server that answers from `start` to `close`.
+
+    Or within a `with` block.
+    """
 
     def __init__(self, server: socketserver.BaseServer, thread_name: str) -> None:
         self._server = server

@@ -155,11 +155,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Log no request: paths come from outside, and scrapes would drown the rest."""
+        """Log no request.
+
+        Paths come from outside, and scrapes would drown the rest.
+        """
 
 
 def _hint(error: OSError) -> str:
-    """Return what an operator can do about an address that cannot be listened on."""
+    """Return an operator's remedy for an address without listening."""
     match error.errno:
         case errno.EADDRINUSE:
             return (

@@ -1,4 +1,4 @@
-"""What happened in one run, counted for the words at its end and for the progress display."""
+"""Events of one run, counted for display and last words."""
 
 from __future__ import annotations
 
@@ -120,7 +120,10 @@ class Summary(Observer):
         self.counts.phase = ""
 
     def sequence(self, counts: Mapping[str, int]) -> None:
-        """Keep what the last staged release of a sequence holds back; others hold nothing back."""
+        """Keep what the last staged release of a sequence holds back.
+
+        Others hold nothing back.
+        """
         if "cohorts" in counts:
             self.counts.held_back = counts
 

@@ -1,4 +1,7 @@
-"""What commands share: options that mean the same everywhere, and how they ask and answer."""
+"""What commands share.
+
+Options that mean the same everywhere, and how they ask and answer.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ TruthSchema = Annotated[
 
 
 def hurried(kafka: KafkaSettings, wait_s: float = 10.0) -> KafkaSettings:
-    """Return a cluster's settings with less patience than a service has, and say so."""
+    """Return a cluster's settings with little patience, and say so."""
     typer.echo(f"asking {kafka.address}, for at most {wait_s:g} s", err=True)
     patience = {
         name: min(getattr(kafka, name), wait_s) for name in ("request_timeout_s", "retry_for_s")
@@ -127,7 +130,7 @@ def listed(text: str, option: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a list with commas, which may be empty, each once."""
+    """Return the distinct words of a list with commas, perhaps none."""
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 

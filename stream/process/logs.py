@@ -1,4 +1,6 @@
-"""Structured logs on standard error: a fixed sentence and listed fields, nothing else.
+"""Structured logs on standard error.
+
+A fixed sentence and listed fields, nothing else.
 
     time=2026-01-01T00:00:00.000Z level=info logger=ktsafe.stream.release.publish \
         event="release published" ...
@@ -125,7 +127,7 @@ def configure(
 
 
 def install_crash_hooks(tracebacks: Path | None = None) -> None:
-    """Report errors that nobody caught as one log line: type and places, no text, no values.
+    """Report uncaught errors as one log line: type and places, no text.
 
     Parameters
     ----------
@@ -152,7 +154,10 @@ def install_crash_hooks(tracebacks: Path | None = None) -> None:
 def _written(
     folder: Path, kind: type[BaseException], error: BaseException | None, tb: TracebackType | None
 ) -> str | None:
-    """Write a traceback to a new private file and return its path; None if it cannot be written."""
+    """Write a traceback to a new private file and return its path.
+
+    None if it cannot be written.
+    """
     try:
         number, path = tempfile.mkstemp(prefix="ktsafe-crash-", suffix=".txt", dir=folder)
         with open(number, "w", encoding="utf-8") as file:  # noqa: PTH123 -- it is open already
@@ -196,13 +201,16 @@ class _QuietHandler(logging.StreamHandler[TextIO]):
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Return the fixed sentence; arguments are filled in only for libraries known to be clean."""
+    """Return the fixed sentence.
+
+    Arguments are filled in only for libraries known to be clean.
+    """
     text = record.getMessage() if _RENDERED.match(record.name) else str(record.msg)
     return _clean(text)
 
 
 def _admitted(kind: Kind, value: Value) -> Value:
-    """Return the value of a field if it is of the field's kind, else "?"."""
+    """Return a field's value if of the field's kind, else "?"."""
     match kind:
         case Kind.NUMBER:
             if isinstance(value, float):
@@ -217,7 +225,7 @@ def _admitted(kind: Kind, value: Value) -> Value:
 
 
 def _clean(text: str) -> str:
-    """Return the text on one line, bounded, with nothing that a terminal would act on."""
+    """Return the text on one bounded line, harmless to terminals."""
     if len(text) > TEXT_CHARS_MAX:
         text = text[: TEXT_CHARS_MAX - 3] + "..."
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

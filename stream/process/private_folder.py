@@ -1,4 +1,4 @@
-"""What lies in the private folder of a service, and what no service starts beside.
+"""Contents of a service's private folder, and obstacles to a start.
 
 store/          the true graph and the ledger (`ktsafe.state.rocksdb`)
 staging/<id>/   bytes of the last release: the sink has not confirmed it, or may lose it
@@ -33,7 +33,9 @@ _UNFINISHED: Final = {
 
 
 def check_there(private: Path, op: str) -> None:
-    """Refuse to do with a state what asks for one: a report of it would hide a wrong configuration.
+    """Refuse to do with a state what asks for one.
+
+    A report of it would hide a wrong configuration.
 
     Raises
     ------
@@ -47,7 +49,9 @@ def check_there(private: Path, op: str) -> None:
 
 
 def check_room(private: Path) -> None:
-    """Refuse to open a state for which there is no room: it would end at its first checkpoint.
+    """Refuse to open a state for which there is no room.
+
+    It would end at its first checkpoint.
 
     Raises
     ------
@@ -59,7 +63,7 @@ def check_room(private: Path) -> None:
 
 
 def check_finished(private: Path) -> None:
-    """Refuse to go on beside an import or a restoration that has not ended.
+    """Refuse to go on beside an unfinished import or restoration.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""The process of a command: how it begins, and how it ends whatever its threads are doing."""
+"""The process of a command.
+
+How it begins, and how it ends whatever its threads are doing.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ def collect_seldom() -> None:
 
 
 def keep_loaded() -> None:
-    """Let collections of garbage pass over what there is by now; call it once all is loaded.
+    """Let collections of garbage pass over what there is by now.
+
+    Call it once all is loaded.
 
     Nearly all objects of a small service are code, and stay to its end. Later calls do nothing,
     since what is kept so is kept for ever.
@@ -50,7 +55,9 @@ def keep_loaded() -> None:
 
 
 def one_heap() -> None:
-    """Let all threads share one heap, where the C library knows more; call it before they start.
+    """Let all threads share one heap, where the C library knows more.
+
+    Call it before they start.
 
     glibc gives threads heaps of their own, and what was freed stays with its heap: between releases
     a service kept ever more memory that nobody used.
@@ -60,7 +67,7 @@ def one_heap() -> None:
 
 
 def give_back() -> None:
-    """Give memory that nobody uses back to the system, cyclic garbage, too.
+    """Give unused memory back to the system, cyclic garbage, too.
 
     A Kafka client is cyclic garbage once it is closed, with all that it had fetched. The collector
     comes seldom, and a service that rests between releases kept that of dozens of them.
@@ -70,7 +77,9 @@ def give_back() -> None:
 
 
 def trim() -> None:
-    """Give free memory back to the system; it takes some hundredths of a second.
+    """Give free memory back to the system.
+
+    It takes some hundredths of a second.
 
     A phase of a release takes other sizes than the one before, so what that one left free is in its
     way.

@@ -1,4 +1,4 @@
-"""Runs on a toy graph, for the sake of the kernels that they compile: `ktsafe warm` starts them.
+"""Toy runs for the kernels that they compile, by `ktsafe warm`.
 
     python -m ktsafe.stream.process.toy_runs search|ending|judges|hops...
 
@@ -33,7 +33,7 @@ from ktsafe.verify import verify_graph
 
 
 def search() -> None:
-    """Make a single release of few classes, one of many, two of a sequence, and plan a pair."""
+    """Make toy releases, single and in sequence, and plan a pair."""
     graph, params, rng = _toy()
     anonymize(graph, params, rng=rng)
     # Small classes: the totals of pairs are reached in single steps.
@@ -46,7 +46,10 @@ def search() -> None:
 
 
 def _far_from_its_total(rng: np.random.Generator) -> None:
-    """Plan a pair of classes that must show far fewer edges than pay, as only large ones do."""
+    """Plan a pair of classes that must show far fewer edges.
+
+    Only large ones must.
+    """
     n = 200
     edges = np.column_stack((np.arange(n), np.arange(n, 2 * n))).astype(np.int32)
     pair = Pair.in_order(np.full(2 * n // 10, 10), n // 10, edges, np.full(n, 2.0))
@@ -54,7 +57,7 @@ def _far_from_its_total(rng: np.random.Generator) -> None:
 
 
 def ending() -> None:
-    """Insert the edges of a pair and exchange their ends, which a release comes to last."""
+    """Insert a pair's edges and exchange their ends, as releases do."""
     rng, cohorts = np.random.default_rng(1), np.full(8, 5)
     ties = np.array([[0, 20], [1, 21]], dtype=np.int32)
     pair = Pair.in_order(cohorts, 4, ties, np.full(2, 2.0))
@@ -65,7 +68,10 @@ def ending() -> None:
 
 
 def judges() -> None:
-    """Judge the toy graph itself: what it is does not matter to a judge."""
+    """Judge the toy graph itself.
+
+    What it is does not matter to a judge.
+    """
     graph, params, _ = _toy()
     everybody = np.arange(graph.n_vertices, dtype=np.int32)
     verify_graph(graph, params)
@@ -87,7 +93,7 @@ def judges() -> None:
 
 
 def hops() -> None:
-    """Make and judge releases that hold beyond stars, with a certificate and without."""
+    """Make and judge releases beyond stars, with and without certificate."""
     graph, params, rng = _toy()
     options = AnonymizeOptions(strategy="aligned")
     for farther in (

@@ -1,4 +1,4 @@
-"""The service attacks each release before it is published, at low priority and within a budget.
+"""The service attacks each release beforehand, at low priority, within a budget.
 
 The figures are private. What an attack does not end within the budget is left out: no release waits
 longer than that for it. The two releases before are kept in memory, so what changed is
@@ -90,7 +90,9 @@ NO_ATTACKS: Final = AttackSettings()
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AttackTarget:
-    """A release under attack: the case, and the people and ids that persist beyond it.
+    """A release under attack.
+
+    The case, and the people and ids that persist beyond it.
 
     Attributes
     ----------
@@ -119,7 +121,7 @@ class AttackTarget:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Standing:
-    """What attacks found of a release by itself, and for how many releases it has stood.
+    """Attacks' results on one release, and how long they stood.
 
     Attributes
     ----------
@@ -155,7 +157,7 @@ class _Standing:
 
 
 class Attacker:
-    """Attacks one release after the other. One call at a time, from any thread."""
+    """Attacks releases in order, one call at a time."""
 
     def __init__(self, settings: AttackSettings) -> None:
         if settings.budget_s > 0:
@@ -230,7 +232,9 @@ class Attacker:
 def share_changed(
     before: tuple[AttributedGraph, NDArray[Any]], now: tuple[AttributedGraph, NDArray[Any]]
 ) -> float:
-    """Return the greater of two shares: of the vertices, and of the edges, of two graphs.
+    """Return the greater of two shares.
+
+    Of the vertices, and of the edges, of two graphs.
 
     Counted are those that came, went or have other values. Each graph is given with a name for
     every vertex.
@@ -262,7 +266,7 @@ def _each(
     params: PrivacyParams,
     names: Sequence[str],
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the results of one attack after the other, in the order of `names`."""
+    """Yield attacks' results one by one, in the order of `names`."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
     of_the_case = [name for name in names if name in ATTACKS and name != MEMBERSHIP]
     single = run_each(target.case, params, rng, attacks=of_the_case)
@@ -279,7 +283,7 @@ def _each(
 
 
 def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | None:
-    """Return the releases before and this one, as far as they can be linked."""
+    """Return the former releases and this one, as far as linkable."""
     linked = [each for each in before if each.sequence_id == target.sequence_id]
     if not linked:
         return None
@@ -294,7 +298,7 @@ def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | 
 
 
 def _linked(name: str, history: History | None, params: PrivacyParams) -> list[Result]:
-    """Attack what changed since the releases before, or these and the release together."""
+    """Attack changes since former releases, and perhaps the release itself."""
     if history is None:
         return []
     rng = np.random.default_rng(0)
@@ -309,11 +313,14 @@ def _linked(name: str, history: History | None, params: PrivacyParams) -> list[R
 
 
 class _Stopped(SystemExit):
-    """Ends the thread of attacks; threads end without a word on this kind of error."""
+    """Ends the thread of attacks.
+
+    Threads end without a word on this kind of error.
+    """
 
 
 class _Work:
-    """Attacks in a thread of their own, which is the only way to be less urgent than the rest."""
+    """Attacks in a thread of their own, for lower priority."""
 
     def __init__(self, each: Iterator[tuple[str, Any]]) -> None:
         self._each = each
@@ -369,7 +376,7 @@ class _Work:
 
 
 def _lower_priority() -> None:
-    """Let everything else go first, where the system has priorities of threads (Linux)."""
+    """Let everything else go first, where threads have priorities (Linux)."""
     try:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
     except (AttributeError, OSError):

@@ -1,4 +1,6 @@
-"""The release cut: when the next slot is due, and where each partition stops for it.
+"""The release cut.
+
+When the next slot is due, and where each partition stops for it.
 
 By event time the cut of partition p for slot T is its first offset whose event time lies beyond T.
 The partition waits there. When every partition has arrived, or has nothing more to give, the graph
@@ -17,7 +19,7 @@ from ktsafe.stream.slots import Slots
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cut:
-    """A slot whose time has come.
+    """A slot that is due.
 
     Attributes
     ----------
@@ -54,15 +56,21 @@ class ReleaseCut(Protocol):
         """Where each partition is stopped, if that is by its offset."""
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
-        """Whether an event belongs to the current slot; if not, its partition has arrived."""
+        """Whether an event belongs to the current slot.
+
+        If not, its partition has arrived.
+        """
 
     def due(
         self, partitions: Collection[tuple[str, int]], finished: Collection[tuple[str, int]]
     ) -> bool:
-        """Whether the slot is to be cut now; `finished` are partitions with nothing to give."""
+        """Whether the slot is to be cut now.
+
+        `finished` are partitions with nothing to give.
+        """
 
     def take(self) -> Cut | None:
-        """Return the cut to make, if need be before its time, and move on to the next slot."""
+        """Return the cut to make, perhaps early, and take the next slot."""
 
 
 class EventTimeCut:
@@ -94,7 +102,10 @@ class EventTimeCut:
 
     @property
     def limit_us(self) -> int:
-        """The slot being collected for; before the first is known no event belongs to it."""
+        """The slot being collected for.
+
+        Before the first is known no event belongs to it.
+        """
         return BEFORE_ALL_US if self._slot_us is None else self._slot_us
 
     @property
@@ -102,7 +113,10 @@ class EventTimeCut:
         """None: the times of events decide."""
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
-        """Whether an event belongs to the current slot; if not, its partition has arrived."""
+        """Whether an event belongs to the current slot.
+
+        If not, its partition has arrived.
+        """
         if self._slot_us is not None and time_us <= self._slot_us:
             return True
         self._heads[partition] = time_us
@@ -111,14 +125,16 @@ class EventTimeCut:
     def due(
         self, partitions: Collection[tuple[str, int]], finished: Collection[tuple[str, int]]
     ) -> bool:
-        """Whether every partition has arrived or is `finished` (idle, or at its end for good).
+        """Whether every partition has arrived or is `finished`.
+
+        That is idle, or at its end for good.
 
         Idle partitions alone never make a slot due: without any event, event time stands still.
         """
         return bool(self._heads) and all(p in self._heads or p in finished for p in partitions)
 
     def take(self) -> Cut | None:
-        """Return the cut to make and move on to the slot of the earliest waiting event.
+        """Return the cut, and take the earliest waiting event's slot.
 
         None if there was no slot yet: then the first one is now known.
         """
@@ -139,7 +155,9 @@ class EventTimeCut:
 def resume_slot(
     slots: Slots, *, last_slot_us: int | None, clocks: Collection[int | None]
 ) -> int | None:
-    """Return the slot to collect for after a start; None if nothing was read yet.
+    """Return the slot to collect for after a start.
+
+    None if nothing was read yet.
 
     Parameters
     ----------

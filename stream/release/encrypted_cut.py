@@ -1,4 +1,6 @@
-"""Where in the feed a release was cut, encrypted in its manifest: a lost state is rebuilt from it.
+"""Where in the feed a release was cut, encrypted in its manifest.
+
+A lost state is rebuilt from it.
 
 The owner of the sequence's secret reads it; to everybody else it is noise. Its length tells
 the names of the feed's partitions at most, and how many persons were erased by command, in steps of
@@ -49,7 +51,9 @@ class PublishedCut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def encrypt_cut(
     sequence: SequenceRecord, release_id: str, cut: PendingCut, erased: Sequence[Erased]
 ) -> str | None:
-    """Return the cut of a release for its manifest; None in a sequence without a secret.
+    """Return the cut of a release for its manifest.
+
+    None in a sequence without a secret.
 
     Examples
     --------
@@ -94,7 +98,7 @@ def _tag(sequence: SequenceRecord, release_id: str, plain: bytes) -> bytes:
 
 
 def _veiled(sequence: SequenceRecord, tag: bytes, text: bytes) -> bytes:
-    """Return a text under the pad of its tag, or what it was before."""
+    """Return a text under its tag's pad, or its former self."""
     drawn = hashlib.shake_256(bytes.fromhex(sequence.secret) + b"/cut/" + tag)
     pad = int.from_bytes(drawn.digest(len(text)), "big")
     return (int.from_bytes(text, "big") ^ pad).to_bytes(len(text), "big")

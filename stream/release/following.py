@@ -1,4 +1,4 @@
-"""How far the releases of a sequence follow the network, counted as they are made.
+"""A sequence's pace behind the network, counted as releases are made.
 
 What must be remembered of the last releases (`ktsafe.audit.freshness.Recent`) is durable with the
 release, as pages beside those of the mechanism. The release before is taken from the mechanism once
@@ -69,13 +69,16 @@ class Following:
             yield f"{PREFIX}{name}", page
 
     def knows(self, releases: int) -> bool:
-        """Whether the release followed last and so many before it were, or it has no more."""
+        """Whether the release followed last, after so many before it.
+
+        Or it has no more.
+        """
         assert self._next is not None
         recent, _ = self._next
         return not recent.since or recent.release - recent.since >= releases
 
     def oldest(self, released: Released, now: int, max_age: int) -> int | None:
-        """Return how many releases before `now` the oldest of what is shown was planned.
+        """Return how many releases before `now` the oldest shown pair was planned.
 
         None where nobody knows, or where releases are not made pair by pair.
         """

@@ -1,4 +1,6 @@
-"""Releases at the sink that the state does not know: a state that was restored makes them again.
+"""Releases at the sink that the state does not know.
+
+A state that was restored makes them again.
 
     restored state ──replay to the release's encrypted cut──▶ built again ──same bytes?──▶ ledger
                                                                     └──other bytes──▶ refused
@@ -30,7 +32,10 @@ OpenReader = Callable[[], ReleaseReader]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KnownRelease:
-    """A release at the sink that the ledger lacks: its id and digest, and where it was cut."""
+    """A release at the sink that the ledger lacks.
+
+    Its id and digest, and where it was cut.
+    """
 
     there: PublishedRelease
     cut: PublishedCut
@@ -42,7 +47,7 @@ def read_known(
     last: ReleaseRecord | None,
     look: Callable[[ReleaseBundle], None] = lambda _bundle: None,
 ) -> tuple[list[PublishedRelease], list[KnownRelease]]:
-    """Return the releases at the sink, and those of them that come after the ledger's last one.
+    """Return the sink's releases, and those after the ledger's last.
 
     Every byte is checked. `sequence` is the ledger's current one; `look` is shown each release.
 
@@ -68,7 +73,7 @@ def compare(
     present: Iterable[PublishedRelease],
     known: Iterable[KnownRelease] = (),
 ) -> None:
-    """Compare releases at the sink with those of the ledger, and with `known` ones after them.
+    """Compare the sink's releases with the ledger's, and `known` later ones.
 
     Raises
     ------
@@ -133,7 +138,7 @@ class KnownCut:
         return [p for p, offset in self._reached().items() if offset >= self.stop_at(p)]
 
     def stop_at(self, partition: tuple[str, int]) -> int:
-        """Return the first offset of a partition that is not part of the release."""
+        """Return a partition's first offset outside the release."""
         return self._cut.offsets.get(_name(partition), 0)
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
@@ -155,7 +160,9 @@ class KnownCut:
 
 
 def check_feed(known: Sequence[KnownRelease], ends: Mapping[tuple[str, int], int]) -> None:
-    """Check that the feed has the events of known releases; how many it has, `ends` says.
+    """Check that the feed has the events of known releases.
+
+    How many it has, `ends` says.
 
     Raises
     ------
@@ -168,7 +175,7 @@ def check_feed(known: Sequence[KnownRelease], ends: Mapping[tuple[str, int], int
 
 
 def underived(release_id: str, reason: str) -> SinkConflict:
-    """Return the error of a release at the sink that cannot be made again."""
+    """Return the error of a sink's release that cannot be remade."""
     hint = (
         f"the sink holds it, this state does not, and it cannot be made again: {reason}. Restore a "
         "backup that knows it, with the configuration and the program of that time, or publish to "
@@ -178,7 +185,7 @@ def underived(release_id: str, reason: str) -> SinkConflict:
 
 
 def unjudgeable(release_id: str) -> SinkConflict:
-    """Return the error of a last release that is gone from the sink for good."""
+    """Return the error of a last release gone from the sink."""
     hint = (
         "it is gone from the sink, and no further release can be judged without it. Put it back "
         "there from a reader's copy, or begin a new sequence with `ktsafe rebase`."

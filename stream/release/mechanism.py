@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DueRelease:
-    """A release that is to be made: which one, of which sequence, and of which true graph.
+    """A release that is to be made.
+
+    Which one, of which sequence, and of which true graph.
 
     `before` is the release before in the same sequence, if there is one.
     """
@@ -49,7 +51,7 @@ class DueRelease:
     before: ReleaseRecord | None = None
 
     def later(self, releases: int | None) -> str | None:
-        """Return when so many further releases are due, as RFC 3339 text; None: nobody knows.
+        """Return when so many releases are due, RFC 3339; None if unknown.
 
         Each is taken to come as long after the other as this one after the one before.
         """
@@ -59,7 +61,9 @@ class DueRelease:
         return rfc3339(min(now + releases * (now - self.before.slot_us), TIME_US_MAX))
 
     def drawn(self, what: str, n_bytes: int = 64) -> bytes:
-        """Return bytes for one purpose: the same after a crash, secret as the ledger is.
+        """Return bytes for one purpose.
+
+        The same after a crash, secret as the ledger is.
 
         In a sequence of an early version, which has no secret, they are drawn anew each time.
         """
@@ -74,7 +78,7 @@ class DueRelease:
         return np.random.default_rng(int.from_bytes(self.drawn(""), "big"))
 
     def order(self, people: Sequence[str]) -> list[int]:
-        """Return the positions of people in an order that tells nothing of when they came.
+        """Return people's positions in an order independent of arrival.
 
         It follows from their ids alone, whatever the order in which partitions were read.
         """

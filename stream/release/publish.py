@@ -122,7 +122,7 @@ class Publisher:
         return self._monotonic() - self._began_s
 
     def recover(self) -> None:
-        """Compare ledger and sink, and take up a release that was staged but not confirmed.
+        """Compare ledger and sink, and take up an unconfirmed release.
 
         Raises
         ------
@@ -159,7 +159,9 @@ class Publisher:
             self._staged = last
 
     def _read_known(self, open_reader: OpenReader) -> list[PublishedRelease]:
-        """Let releases that were published be made again; return those at the sink.
+        """Let releases that were published be made again.
+
+        Return those at the sink.
 
         A pending cut that is none of theirs goes. Withdrawals that the state does not know are
         noted.
@@ -199,7 +201,7 @@ class Publisher:
         self._building = self._executor.submit(self._build)
 
     def advance(self) -> None:
-        """Move the release in flight on, as far as that is possible without waiting."""
+        """Move the release in flight on without waiting."""
         if self._building is not None and self._building.done():
             building, self._building = self._building, None
             self._stage(building)
@@ -212,7 +214,9 @@ class Publisher:
             self._offer(self._staged)
 
     def _stage(self, building: Future[StagedRelease]) -> None:
-        """Make the built bytes the only bytes of this release, or withhold it: fail closed.
+        """Fix the built bytes as this release, or withhold it.
+
+        It fails closed.
 
         Where the disk has no room, or workers are lost, it is built again later, from the same cut.
         """
@@ -262,7 +266,10 @@ class Publisher:
             self._record(staged)
 
     def _record(self, staged: StagedRelease) -> None:
-        """Fix the bytes of a release; one that readers have already is compared with theirs."""
+        """Fix the bytes of a release.
+
+        One that readers have already is compared with theirs.
+        """
         record = staged.record
         known = self.known[0].there if self.known else None
         if known and known != PublishedRelease(record.release_id, record.files[MANIFEST]):
@@ -325,7 +332,7 @@ class Publisher:
         )
 
     def _can_be_sent_again(self, record: ReleaseRecord) -> bool:
-        """Whether a release that the sink lost is of the current sequence, its bytes still here.
+        """Whether a lost release is of this sequence, bytes at hand.
 
         One that was withdrawn may have been deleted on purpose, with the marker that said so.
         """
@@ -364,7 +371,10 @@ class Publisher:
     def _compare_all(
         self, releases: list[ReleaseRecord], present: list[PublishedRelease] | None
     ) -> list[str]:
-        """Compare every release at the sink with the ledger; return which are gone, and say so."""
+        """Compare every release at the sink with the ledger.
+
+        Return which are gone, and say so.
+        """
         if present is None:
             return []
         compare(releases, present, self.known)
@@ -386,7 +396,7 @@ class Publisher:
             raise StateCorrupted("publish the staged release", f"release {record.release_id}", hint)
 
     def _changed_file(self, record: ReleaseRecord) -> str | None:
-        """Return the first staged file that is not as recorded, None if all of them are."""
+        """Return the first staged file unlike its record, else None."""
         folder = self._snapshotter.staging_folder(record.release_id)
         for name, expected in record.files.items():
             try:
@@ -406,5 +416,5 @@ class Publisher:
 
 
 def _subject(error: Exception) -> str:
-    """Return what an error is about, where that is a path, a topic or a release and no person."""
+    """Return an error's subject, if a path, topic or release."""
     return error.subject if isinstance(error, OperationFailed) else ""

@@ -1,4 +1,6 @@
-"""Whether the network is spelt as it was: what a program writes otherwise is no change of people.
+"""Whether the network is spelt as it was.
+
+What a program writes otherwise is no change of people.
 
 A producer that begins to write `3.0` for `3` changes everybody at once. Published, all would appear
 a second time, and whoever has a sensitive value could have one that nobody declared.
@@ -63,7 +65,9 @@ def check_spelt_as_before(
 
 
 def told_once() -> Callable[[AttributedGraph], None]:
-    """Return what warns, the first time, of texts such as `NULL`, which are values like any other.
+    """Return a first warning of texts such as `NULL`.
+
+    They are values like any other.
 
     The log names the attributes, and no value.
     """

@@ -1,4 +1,6 @@
-"""The auditor of the gate across restarts: what it has learned is durable with each release.
+"""The auditor of the gate across restarts.
+
+What it has learned is durable with each release.
 
 It is kept as pages beside those of the mechanism, so the ledger has a digest of each, and they
 change in the write that stages the release. An auditor that was saved needs no former release.
@@ -29,7 +31,9 @@ def is_saved(names: Iterable[str]) -> bool:
 
 
 def read_into(auditor: SequenceAuditor, pages: Mapping[str, bytes], key: bytes) -> bool:
-    """Let a new auditor go on from what was saved; return whether it knows anything now.
+    """Let a new auditor go on from what was saved.
+
+    Return whether it knows anything now.
 
     Parameters
     ----------

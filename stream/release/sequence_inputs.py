@@ -1,4 +1,4 @@
-"""What is fixed for a sequence of releases, and how a sequence begins."""
+"""The constants of a sequence of releases, and its beginning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FREE: Final = "free"
 
 
 def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
-    """Return the digest of everything that is frozen within a sequence of releases.
+    """Return the digest of everything frozen within a sequence.
 
     `frozen` is the mechanism's part: its options. What a later version of the program added
     counts only where it is not at its default (`Mapped.to_fixed`): an upgrade ends no sequence.
@@ -36,7 +36,7 @@ def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, An
 
 
 def _former_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
-    """Return what versions of which all options were frozen took for the digest."""
+    """Return the digest's content for versions with all options frozen."""
     options = {**(frozen.get("options") or {}), **frozen.get(FREE, {})}
     return inputs_digest(params, schema, {**frozen, "options": options})
 
@@ -91,7 +91,10 @@ def check_inputs(
 
 
 def new_sequence(digest: str, now_us: int, *, seed: int | None = None) -> SequenceRecord:
-    """Return a fresh sequence with a random id, and a random secret unless a test fixes it."""
+    """Return a fresh sequence with random id and secret.
+
+    A test may fix the secret.
+    """
     secret = secrets.token_bytes(32) if seed is None else hashlib.sha256(b"%d" % seed).digest()
     return SequenceRecord(
         sequence_id=secrets.token_hex(8),

@@ -1,4 +1,6 @@
-"""The true graph at any time, folded from a feed in a file: an audit's own reading of it.
+"""The true graph at any time, from a feed in files.
+
+It is an audit's own reading.
 
 After `ktsafe state import` the feed goes on from a graph in two files, which counts as older. It
 shares no code with the store. State semantics: registers merge by (time, line), an attribute or a
@@ -103,7 +105,7 @@ class TrueFeed:
         raise_together([InvalidGraph(f"{each}.") for each in told])
 
     def left_after(self, time_us: int) -> frozenset[str]:
-        """Return the people that left after a time, as far as the feed has been read."""
+        """Return the people gone since a time, as far as read."""
         return frozenset(v for v, stamp in self._down.items() if stamp[0] > time_us)
 
     def _counts(self, stamp: Stamp, *ends: str) -> bool:
@@ -131,7 +133,10 @@ class TrueFeed:
 
 
 def _lines(path: Path) -> Iterator[tuple[Stamp, events.Event]]:
-    """Yield the events of a feed; lines that are none were dead letters and are ignored."""
+    """Yield the events of a feed.
+
+    Lines that are none were dead letters and are ignored.
+    """
     number, found = -1, False
     try:
         with _open(path) as file:

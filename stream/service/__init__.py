@@ -1,1 +1,4 @@
-"""The running service: its loop, how it is put together, and how it is spoken to."""
+"""The running service.
+
+Its loop, how it is put together, and how it is spoken to.
+"""

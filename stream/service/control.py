@@ -45,7 +45,7 @@ PATIENCE_MAX_S: Final = 86_400.0
 
 
 class Operator(Protocol):
-    """Does what is asked for, called by the main loop."""
+    """Executes commands, called by the main loop."""
 
     def must_wait(self, command: str) -> bool:
         """Whether a command cannot be done now, but later."""
@@ -75,7 +75,9 @@ class _Task:
 
 
 class Control(Listener):
-    """Listens on the socket of a service from `start` to `close`, or within a `with` block.
+    """Listens on a service's socket from `start` to `close`.
+
+    Or within a `with` block.
 
     The caller holds the store's lock: a socket that is there already is one of a service that
     ended without removing it.
@@ -110,7 +112,10 @@ class Control(Listener):
         super().__init__(server, "ktsafe-control")
 
     def close(self) -> None:
-        """Tell waiting clients that the service stops; remove the socket. Safe to call twice."""
+        """Tell waiting clients that the service stops.
+
+        Remove the socket. Safe to call twice.
+        """
         with self._lock:
             was_open, self._is_open = self._is_open, False
             left, self._tasks = self._tasks, []
@@ -123,7 +128,9 @@ class Control(Listener):
         super().close()
 
     def advance(self, operator: Operator) -> None:
-        """Do what is asked for and can be done now. Called by the main loop, every round.
+        """Execute the commands that can be done now.
+
+        Called by the main loop, every round.
 
         Raises
         ------
@@ -148,7 +155,7 @@ class Control(Listener):
                 raise
 
     def answer(self, line: bytes) -> bytes:
-        """Return the answer to a question, waiting for it as long as the question says."""
+        """Return a question's answer, within the patience it states."""
         try:
             result = self._result(line)
         except KtsafeError as error:
@@ -183,7 +190,7 @@ class Control(Listener):
             self._tasks.append(task)  # At most one for each of the bounded connections.
 
     def _give_up(self, task: _Task) -> None:
-        """Raise what became of a command that took longer than its client waits."""
+        """Raise the end of a command that outlasted its client."""
         with self._lock:
             if task in self._tasks:
                 self._tasks.remove(task)

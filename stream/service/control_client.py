@@ -17,7 +17,9 @@ from ktsafe.stream.service.control_wire import SOCKET, TRANSFER_S, Answer, Quest
 def ask(
     folder: Path, command: str, arguments: Mapping[str, Any], *, patience_s: float
 ) -> dict[str, Any] | None:
-    """Ask the service of a private folder, from another process; None if none listens there.
+    """Ask the service of a private folder, from another process.
+
+    None if none listens there.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""What goes over the control socket: a question and its answer, each a line of JSON.
+"""What goes over the control socket.
+
+A question and its answer, each a line of JSON.
 
 {"version": 1, "command": "erase", "arguments": {"ids": ["p1"]}, "patience_s": 60}
 {"version": 1, "result": {...}}
@@ -31,7 +33,7 @@ ADDRESS_BYTES_MAX: Final = 100
 
 
 class Question(msgspec.Struct, forbid_unknown_fields=True):
-    """What a client sends. `patience_s` is how long it waits for the answer."""
+    """A client's request; `patience_s` is its wait for the answer."""
 
     command: str
     version: int = VERSION
@@ -40,7 +42,7 @@ class Question(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ControlFailure(msgspec.Struct):
-    """Why there is no result, with the exit code that a command ends with."""
+    """The reason without a result, with the command's exit code."""
 
     code: int
     message: str
@@ -77,7 +79,7 @@ def decoded(line: bytes) -> Question:
 
 @contextmanager
 def address(path: Path) -> Iterator[str]:
-    """Give an address of a socket's path that is short enough, however deep its folder is."""
+    """Yield a short enough address of a socket's path, however deep."""
     if len(os.fsencode(path)) <= ADDRESS_BYTES_MAX:
         yield str(path)
         return

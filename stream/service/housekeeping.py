@@ -1,4 +1,7 @@
-"""What the loop does beside slots: it measures, erases the deleted, and forgets tombstones."""
+"""What the loop does beside slots.
+
+It measures, erases the deleted, and forgets tombstones.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ log = get_logger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class HousekeepingSettings:
-    """When what is due.
+    """Times at which work is due.
 
     Attributes
     ----------
@@ -49,7 +52,7 @@ class HousekeepingSettings:
 
 @dataclasses.dataclass(slots=True, eq=False, repr=False)
 class Housekeeping:
-    """Keeps the state of a running service small and clean, and says how large it is."""
+    """Keeps a running service's state small and clean, and measures it."""
 
     source: Source
     store: GraphStore
@@ -63,7 +66,7 @@ class Housekeeping:
     _last_release: str | None = None
 
     def advance(self) -> None:
-        """Do what is due. Called every round."""
+        """Do all due work, every round."""
         now = self.monotonic()
         if now >= self._report_at_s:
             self._report_at_s = now + self.settings.report_interval_s
@@ -72,7 +75,7 @@ class Housekeeping:
         self.erase()
 
     def erase(self, *, now: bool = False) -> None:
-        """Erase what is due; where the disk refuses, the eraser looks again a second later.
+        """Erase everything due; on a disk error, try again a second later.
 
         Raises
         ------
@@ -90,7 +93,9 @@ class Housekeeping:
                 raise StateUnusable("erase", "the private folder", hint) from None
 
     def _let_audits_go(self) -> None:
-        """Remove private audits that are not to be kept, after each release of this run.
+        """Remove private audits that are not kept, after each release.
+
+        Only after those of this run.
 
         Not before: nobody knows yet whether this version reads what another saved of the auditor.
         """
@@ -128,7 +133,7 @@ class Housekeeping:
 
 
 def _remove_audits(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Remove the audits that the ledger has let go; what is noted of a withdrawal stays."""
+    """Remove audits that the ledger let go; notes of withdrawals stay."""
     for release in releases:
         folder = audit_dir / release.release_id
         if release.has_audit or not folder.is_dir():

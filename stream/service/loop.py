@@ -1,4 +1,6 @@
-"""The main loop: ingest, checkpoint, cut, release; one thread owns source and store.
+"""The main loop: ingest, checkpoint, cut, release.
+
+One thread owns source and store.
 
 collect for slot T ──▶ every partition at its cut ──▶ checkpoint with the cut ──▶ resume
       ▲                                                        │
@@ -95,7 +97,7 @@ class Loop:
     )
 
     def __post_init__(self) -> None:
-        """Go on after the last cut, first to those of releases that are to be made again."""
+        """Go on after the last cut, remade releases first."""
         known = self._known_cut()
         self._last_cut = known.offsets if known else None
         last_us = known.slot_us if known else BEFORE_ALL_US
@@ -104,7 +106,7 @@ class Loop:
         self._release_cut = self._resumed_cut()
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
-        """Go round until stopped, or with `drain` until the feed has ended and is released.
+        """Go round until stopped, or drained with `drain`.
 
         Parameters
         ----------
@@ -161,11 +163,16 @@ class Loop:
         return bool(self.publisher.known)
 
     def checkpoint(self) -> bool:
-        """Make everything read so far durable; False if told to stop before that was possible."""
+        """Make everything read so far durable.
+
+        False if told to stop before that was possible.
+        """
         return self._checkpoint(None)
 
     def release_now(self) -> int | None:
-        """Bring the next slot forward: cut it as the feed stands. No release may be in flight.
+        """Bring the next slot forward.
+
+        Cut it as the feed stands. No release may be in flight.
 
         It is what the end of a drained feed does: events of this slot that are read later are
         shown in the next one.
@@ -184,7 +191,10 @@ class Loop:
         return None if pending is None else pending.slot_us
 
     def forget_last_cut(self) -> None:
-        """Another sequence began: its first release shows what the last one showed, if need be."""
+        """Another sequence began.
+
+        Its first release shows what the last one showed, if need be.
+        """
         self._last_cut = None
 
     def _sequence(self) -> SequenceRecord:
@@ -196,7 +206,7 @@ class Loop:
         return {f"{topic}/{p}": o for (topic, p), o in self.ingest.offsets.items()}
 
     def _take_up_cut(self) -> None:
-        """Build the release of a cut taken before the last stop, once no other one is on its way.
+        """Build the release of an earlier cut, once none is underway.
 
         At a start that may be the last one, if it is gone from the sink.
         """
@@ -209,7 +219,7 @@ class Loop:
         self.publisher.begin(self._sequence(), pending, snapshot)
 
     def _resumed_cut(self) -> ReleaseCut:
-        """Return what watches the slots, from the one after the last cut on."""
+        """Return the watch over slots after the last cut."""
         if self._known:
             return KnownCut(self._known[0], lambda: self.ingest.offsets)
         slots, known = self.settings.slots, self._known_cut()
@@ -226,7 +236,7 @@ class Loop:
             self._take_cut()
 
     def _is_whole(self) -> bool:
-        """Whether all of the slot being collected for was read, though nothing follows it yet."""
+        """Whether all of the collected slot was read, without followers."""
         return (
             self.settings.gives_whole_moments
             and not (self._known or self._release_cut.arrived or self.ingest.undecided)
@@ -235,7 +245,7 @@ class Loop:
         )
 
     def _is_held_up(self) -> bool:
-        """Whether no partition gives anything until the release in flight, or the next, is made."""
+        """Whether no partition gives anything before the next release is made."""
         held = set(self._release_cut.arrived)
         if self.settings.drain:
             held |= self.ingest.ended()
@@ -243,7 +253,7 @@ class Loop:
         return bool(partitions) and held >= partitions
 
     def _finished(self) -> set[tuple[str, int]]:
-        """Return the partitions that have nothing more to give, where others wait for them.
+        """Return exhausted partitions where others wait for them.
 
         One that is read to its end and gives events of times gone by is not idle, and holds the
         others up for no longer than an idle one: what it gives later is shown in the next release.
@@ -264,7 +274,7 @@ class Loop:
         return finished - awaited if waited_s < OPEN_TRANSACTION_S else finished
 
     def _awaited(self, now_s: float) -> set[tuple[str, int]]:
-        """Return the partitions that end with a transaction which is worth waiting for.
+        """Return partitions that end with a transaction worth waiting for.
 
         One that held a slot up for long enough does not hold the next ones up.
         """
@@ -282,7 +292,7 @@ class Loop:
         return {p for p in self.source.partitions() if self.source.has_open_transaction(p)}
 
     def _decide(self) -> int:
-        """Decide on events whose time nothing confirms or refutes, where nothing follows them."""
+        """Decide on events without followers, with times nothing confirms or refutes."""
         if not self.ingest.undecided:
             return 0
         cut, read = self._release_cut, self.ingest.ended()
@@ -293,7 +303,7 @@ class Loop:
         )
 
     def _is_next(self, time_us: int, _is_outvoted: bool) -> bool | None:
-        """Whether an event that nothing follows yet may begin the next slot, to which it belongs.
+        """Whether an event without followers may begin its next slot.
 
         It is not in the future of the machine's clock, and of no later slot: so a wrong date moves
         time by one slot at most, which has begun.
@@ -305,7 +315,7 @@ class Loop:
         return True if is_past else None
 
     def _is_plausible(self, time_us: int, is_outvoted: bool) -> bool:
-        """Whether the time of an event that nothing follows for long may be right.
+        """Whether an event without followers for long may be right.
 
         The machine's clock says that it is not in the future. At the end of a drained feed that is
         all there is to go by. Else it must be of now, an interval ago at most, or of the next slot:
@@ -331,7 +341,7 @@ class Loop:
         return now_us if now_us >= CLOCK_US_MIN else None
 
     def _take_cut(self) -> None:
-        """Take the cut of the slot being collected for, and let every partition go on."""
+        """Take the collected slot's cut, and release all partitions."""
         # A known cut stops partitions that had no record then, too.
         stopped = self.source.partitions() if self._known else list(self._release_cut.arrived)
         if self._known and not self._erase_again(self._known[0].erased):
@@ -355,7 +365,7 @@ class Loop:
                 self.source.resume(partition)
 
     def _erase_again(self, erased: Sequence[Erased]) -> bool:
-        """Erase whom commands erased before a known release; False if told to stop first."""
+        """Repeat erasures by command before a release; False if told to stop."""
         if erased:
             if not self._checkpoint(None):
                 return False
@@ -383,7 +393,10 @@ class Loop:
         self.publisher.begin(self._sequence(), pending, snapshot)
 
     def _checkpoint(self, cut: PendingCut | None) -> bool:
-        """Checkpoint, waiting for the dead-letter sink if need be; False if told to stop first."""
+        """Checkpoint, waiting for the dead-letter sink if need be.
+
+        False if told to stop first.
+        """
         while True:
             try:
                 self.ingest.checkpoint(cut)
@@ -398,7 +411,7 @@ class Loop:
                 return True
 
     def _drained(self) -> bool:
-        """Whether the feed has ended and its last release has reached the sink."""
+        """Whether the feed ended and its last release reached the sink."""
         partitions = self.source.partitions()
         if self._release_cut.arrived or self.ingest.ended() != set(partitions):
             return False
@@ -412,6 +425,9 @@ class Loop:
         return False
 
     def _known_cut(self) -> PendingCut | ReleaseRecord | None:
-        """Return what tells of the last cut: itself while it is pending, else its release."""
+        """Return what tells of the last cut.
+
+        Itself while it is pending, else its release.
+        """
         ledger = self.store.ledger
         return ledger.pending_cut() or ledger.last()

@@ -73,14 +73,14 @@ class Notifier(Observer):
 
 
 def _address(name: str) -> str | None:
-    """Return the address of the manager's socket, None if it is none of ours to use."""
+    """Return the manager's socket address, None if not ours."""
     if name.startswith("@"):  # Of the abstract name space.
         return "\0" + name[1:]
     return name if name.startswith("/") else None
 
 
 def _interval_s(period_us: str, pid: str) -> float | None:
-    """Return how often to feed the watchdog, None if it does not wait for this process."""
+    """Return the watchdog's interval, None if it does not wait."""
     if not period_us.isdecimal() or int(period_us) == 0:
         return None
     if pid and pid != str(os.getpid()):

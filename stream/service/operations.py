@@ -1,4 +1,4 @@
-"""What an operator may ask of a running service, done between two rounds of its loop."""
+"""An operator's requests, done between two rounds of the loop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Operations:
     wall_us: Callable[[], int]
 
     def must_wait(self, command: str) -> bool:
-        """Whether a release in flight, or one that is to be made again, is in the way."""
+        """Whether a release in flight, or to be remade, interferes."""
         if self.loop.is_catching_up:
             return True  # Whatever the command changes, the releases would not come out the same.
         if command in _NEEDS_NO_CUT:
@@ -78,7 +78,10 @@ class Operations:
                 return {"folder": str(folder)}
 
     def _erase(self, ids: Sequence[str]) -> dict[str, Any]:
-        """Erase persons. What was read of them is applied before, lest it bring them back."""
+        """Erase persons, after applying what was read of them.
+
+        Else that would bring them back.
+        """
         if not self.loop.checkpoint():
             raise Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
         try:

@@ -1,4 +1,6 @@
-"""Wires one service from its configuration and runs it: open, compare, loop, close.
+"""Wires one service from its configuration and runs it.
+
+Open, compare, loop, close.
 
 Opening goes from the inside out, so what refuses to start leaves nothing half open:
 
@@ -53,7 +55,7 @@ ALL_LOADED: Final = 2
 
 
 class OneThread:
-    """Runs a task in a daemon thread of its own, so a stop never waits for long work.
+    """Runs a task in a daemon thread, so stops never wait.
 
     What a task used goes back to the system when it has ended.
     """
@@ -81,7 +83,7 @@ class OneThread:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ports:
-    """What a service reads from, and writes to. Whatever it opens it closes again.
+    """A service's source and sinks, closed again once opened.
 
     Without `open_control` nobody can command it; `erase_letters` blanks dead letters of those who
     are erased, `note_erased` notes them. Without `open_reader` of the sink a state that is behind
@@ -100,7 +102,10 @@ class Ports:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """What a service does, and when; `publish_retry_s` is the pause before publishing again."""
+    """What a service does, and when.
+
+    `publish_retry_s` is the pause before publishing again.
+    """
 
     schema: Schema
     ingest: IngestSettings
@@ -118,7 +123,7 @@ def run_service(
     executor: Executor | None = None,
     clocks: Clocks = REAL_CLOCKS,
 ) -> None:
-    """Run one service until `stopping()` is true, or with `loop.drain` until the feed has ended.
+    """Run one service until `stopping()`, or drained with `loop.drain`.
 
     Everything opened here is closed again, whatever happens.
     """

@@ -1,4 +1,6 @@
-"""Whether a state, or a backup, is as it was written: every byte that a service would ever read.
+"""Whether a state, or a backup, is as it was written.
+
+Every byte that a service would ever read.
 
 A backup is made of a state that passes, so rot is not carried into it. What this finds sound a
 service starts with; what a service refuses, this names.
@@ -41,7 +43,7 @@ _SENT_AGAIN = "It would be sent again if the sink lost the release. Remove its f
 
 
 def check_parts(parts: Parts, schema: Schema) -> Examined:
-    """Check store, staged bytes and private audits of a state that nobody changes.
+    """Check store, staged bytes and private audits of an unchanging state.
 
     Raises
     ------
@@ -66,7 +68,9 @@ def check_parts(parts: Parts, schema: Schema) -> Examined:
 def check_configured(
     found: Examined, parts: Parts, settings: Settings, frozen: Mapping[str, Any]
 ) -> None:
-    """Compare what a state and its sequence began with with the configuration, as a start does.
+    """Compare a state's and sequence's beginnings with the configuration.
+
+    As a start does.
 
     Raises
     ------
@@ -79,7 +83,9 @@ def check_configured(
 
 
 def check_sink(open_reader: OpenReader, found: Examined, parts: Parts) -> list[str]:
-    """Compare every byte at the sink with the ledger; return the releases that are gone from it.
+    """Compare every byte at the sink with the ledger.
+
+    Return the releases that are gone from it.
 
     A sink that is ahead of a restored state is no error: a service makes its releases again.
 
@@ -108,7 +114,10 @@ def check_sink(open_reader: OpenReader, found: Examined, parts: Parts) -> list[s
 
 
 def _check_staged(releases: list[ReleaseRecord], staging: Path) -> None:
-    """Check staged bytes: those that no sink has confirmed must be there, others may be."""
+    """Check staged bytes.
+
+    Those that no sink has confirmed must be there, others may be.
+    """
     fixed = unconfirmed(releases)
     for release in releases:
         folder = staging / release.release_id
@@ -120,7 +129,7 @@ def _check_staged(releases: list[ReleaseRecord], staging: Path) -> None:
 
 
 def _check_marker(bundle: ReleaseBundle, audits: Path) -> None:
-    """Compare the marker of a release that was withdrawn with what was noted of it."""
+    """Compare a withdrawn release's marker with its note."""
     marker, path = noted(audits / bundle.release_id), bundle.folder / WITHDRAWN
     if marker is not None and not (path.is_file() and path.read_bytes() == marker):
         hint = "it was withdrawn, and its marker does not say so as noted. Withdraw it again."
@@ -128,7 +137,7 @@ def _check_marker(bundle: ReleaseBundle, audits: Path) -> None:
 
 
 def _is_sendable(last: ReleaseRecord, found: Examined, parts: Parts) -> bool:
-    """Whether a service sends a last release again that its sink has lost."""
+    """Whether a service sends a last release again after its loss."""
     is_current = found.sequence is not None and last.sequence_id == found.sequence.sequence_id
     is_withdrawn = noted(parts.audits / last.release_id) is not None
     return is_current and not is_withdrawn and (parts.staging / last.release_id).exists()

@@ -1,1 +1,4 @@
-"""Workers for the parts of a release: threads, or processes on other machines."""
+"""Workers for the parts of a release.
+
+Threads, or processes on other machines.
+"""

@@ -87,7 +87,10 @@ class OnDask(Executor):
 
 
 def _written(calls: list[Any], file: Any) -> list[MappedTask]:
-    """Write the arrays of calls to a file, each once; return the calls as tasks."""
+    """Write the arrays of calls to a file, each once.
+
+    Return the calls as tasks.
+    """
     place_of: dict[tuple[int, int], tuple[int, int]] = {}
     kept = []
     tasks = []

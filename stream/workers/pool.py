@@ -1,4 +1,7 @@
-"""Opens executors for the mechanism, which starts no thread itself, and counts their work."""
+"""Opens executors for the mechanism, and counts their work.
+
+The mechanism starts no thread itself.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class Workers:
 
     @contextmanager
     def open(self) -> Iterator[tuple[Executor, WorkInParts]]:
-        """Give an executor, and a count of work that is complete at the end.
+        """Yield an executor, and a count complete at the end.
 
         Compiled kernels run without the interpreter lock, so threads are enough.
 

@@ -1,4 +1,4 @@
-"""A task for a worker in another process, and how it is done there.
+"""A task for another process's worker, and its execution there.
 
 What a task reads is in a file that its sender keeps: the task names path and offsets, and the
 worker maps them into memory. So a task is small, and a second worker needs nothing else.
@@ -24,15 +24,21 @@ from ktsafe.compiled_kernels.kernel_cache import (
 
 
 class WorkersLost(ConnectionError):
-    """Workers cannot be reached, or not any more: the release is made again later."""
+    """Workers cannot be reached, or not any more.
+
+    The release is made again later.
+    """
 
 
 class WorkerRefuses(WorkersLost):
-    """A worker would not compute what the service would: it has other code, or is cold."""
+    """A worker would not compute what the service would.
+
+    It has other code, or is cold.
+    """
 
 
 class MappedTask(NamedTuple):
-    """A call whose arrays are in a file.
+    """A call with its arrays in a file.
 
     Attributes
     ----------
@@ -72,7 +78,7 @@ def do(task: MappedTask) -> Any:
 
 @cache
 def check_code(wanted: str) -> None:
-    """Refuse to work with other code than the sender's, and with kernels that are not compiled.
+    """Refuse other code than the sender's, and uncompiled kernels.
 
     Raises
     ------

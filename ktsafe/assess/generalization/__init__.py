@@ -1,1 +1,4 @@
-"""How coarsely quasi-identifiers are told: hierarchies of values, and the search among settings."""
+"""How coarsely quasi-identifiers are told.
+
+Hierarchies of values, and the search among settings.
+"""

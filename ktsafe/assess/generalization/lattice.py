@@ -1,4 +1,6 @@
-"""The lattice of a graph: for each quasi-identifier a level, or left out; and a search in it.
+"""The lattice of a graph.
+
+For each quasi-identifier a level, or left out; and a search in it.
 
 The search goes upwards from the coarsest settings, by neighbours.
 """
@@ -90,7 +92,7 @@ class Lattice:
         return [name for j, name in enumerate(names) if self.is_kept(levels, j)]
 
     def told(self, levels: Levels) -> float:
-        """Return what is told: of each attribute the entropy, as a share of all it could tell."""
+        """Return the entropy of each attribute, as a share of its greatest."""
         return sum(
             some[level].bits / some[0].bits if some[0].bits else 1.0
             for some, level in zip(self.levels, levels, strict=True)
@@ -131,7 +133,7 @@ class Lattice:
 
 
 def starts(shape: Sequence[int], keep: Sequence[bool]) -> list[Levels]:
-    """Return the coarsest setting of each set of attributes that is told, the largest set first.
+    """Return the coarsest setting of each attribute set, largest first.
 
     Parameters
     ----------
@@ -157,7 +159,9 @@ def climbed(
     keep: Sequence[bool],
     merit: Callable[[Levels], Merit],
 ) -> Levels:
-    """Return a setting that no neighbour beats; a neighbour differs by one level of one attribute.
+    """Return a setting that no neighbour beats.
+
+    A neighbour differs by one level of one attribute.
 
     The best of each number of attributes is climbed from, so a set of attributes that begins
     badly is not lost for good.

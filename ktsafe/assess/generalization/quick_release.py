@@ -1,4 +1,7 @@
-"""A quick release of a graph that has no past: what it would be worth to publish it so."""
+"""A quick release of a graph that has no past.
+
+What it would be worth to publish it so.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def held_out(
     options: AnonymizeOptions = AFRESH,
     seed: int = 0,
 ) -> Case:
-    """Return a release of the network without `HELD_OUT` of its people, drawn uniformly.
+    """Return a release without `HELD_OUT` people, drawn uniformly.
 
     The case's truth is the whole network.
 
@@ -77,10 +80,13 @@ def membership(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) 
 
 
 def load() -> None:
-    """Load what `afresh` needs, which it would do itself: for callers that may be ended in it."""
+    """Load what `afresh` needs, which it would do itself.
+
+    For callers that may be ended in it.
+    """
     strategy_named(AFRESH.strategy)
 
 
 def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> dict[str, Any]:
-    """Return the usefulness of a release of a graph that has no past, quickly made."""
+    """Return the usefulness of a quick release without a past."""
     return usefulness(quick_release(graph, params, seed=seed)).to_mapping()

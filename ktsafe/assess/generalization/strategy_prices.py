@@ -1,4 +1,4 @@
-"""What a strategy gives, and what it leaves to an attacker that knows the whole network."""
+"""A strategy's worth, and its weakness against the whole network."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class StrategyPrice:
 
 
 def strategy_price(made: Traced, *, seed: int = 0) -> StrategyPrice:
-    """Return what a release is worth, and how many an attacker with the whole network finds.
+    """Return a release's worth, and people found with the whole network.
 
     Parameters
     ----------

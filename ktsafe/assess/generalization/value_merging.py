@@ -1,4 +1,6 @@
-"""Values of one attribute merged step by step: those that mix alike, and small ones, first.
+"""Values of one attribute merged step by step.
+
+Those that mix alike, and small ones, first.
 
 Two groups of n and m people are merged at the price n m / (n + m) (d^2 + SIZE), where d is the
 distance of their mixing: of the shares of their ties that go to people of each value. That is
@@ -24,7 +26,7 @@ SIZE = 0.3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Items:
-    """What is to be merged: values, or ranges of values.
+    """Values, or ranges of values, to be merged.
 
     Attributes
     ----------
@@ -48,7 +50,7 @@ class Items:
 
 
 def mixing(graph: AttributedGraph, items: NDArray[np.int64], n_items: int) -> NDArray[np.float64]:
-    """Return how many ties the people of each item have with those of each.
+    """Return the ties between the people of each two items.
 
     Parameters
     ----------
@@ -68,7 +70,9 @@ def mixing(graph: AttributedGraph, items: NDArray[np.int64], n_items: int) -> ND
 
 
 def merged(items: Items, counts: Sequence[int]) -> list[NDArray[np.int64]]:
-    """Return for each number of groups the group of each item, int64, shape (items,).
+    """Return each item's group for each number of groups, (items,).
+
+    The arrays are int64.
 
     Numbers that cannot be reached, since items stay apart, are left out. Groups of fewer are unions
     of groups of more.
@@ -96,7 +100,10 @@ def merged(items: Items, counts: Sequence[int]) -> list[NDArray[np.int64]]:
 
 
 class _Groups:
-    """The groups as they are; each has the number of its first item."""
+    """The groups as they are.
+
+    Each has the number of its first item.
+    """
 
     def __init__(self, items: Items) -> None:
         n = len(items.sizes)

@@ -68,7 +68,7 @@ def _sequence_lines(sequence: dict[str, Any]) -> Iterator[str]:
 
 
 def _changes_lines(changes: dict[str, Any]) -> Iterator[str]:
-    """Yield how many changes are visible and, if any are, how many candidates changed alike."""
+    """Yield visible changes, and the candidates that changed alike."""
     yield f"  visible changes: {changes['visible']}"
     if changes["k_delta_min"] is not None:
         alike = changes["alpha_alike"]
@@ -80,7 +80,7 @@ def _changes_lines(changes: dict[str, Any]) -> Iterator[str]:
 
 
 def _usefulness_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield what the last release shares with the truth, and the mean and worst of all."""
+    """Yield the last release's overlap with truth, mean and worst."""
     if not rows:
         return
     worths = [worth_of({"usefulness": row}) for row in rows]
@@ -102,7 +102,7 @@ def _counts(figures: dict[str, Any]) -> str:
 
 
 def _violation_lines(kind: dict[str, Any]) -> Iterator[str]:
-    """Yield one kind of violation with the releases and some vertices, by published id."""
+    """Yield a violation's releases and some vertices, by published id."""
     first = kind["first"]
     more = len(kind["releases"]) - 1
     where = first["release_id"] + (f" and {_several(more, 'more release')}" if more else "")
@@ -116,7 +116,7 @@ def _violation_lines(kind: dict[str, Any]) -> Iterator[str]:
 
 
 def attack_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of what attacks found, for each release and each sequence."""
+    """Yield a table of attacks' finds by release and sequence."""
     for part in report["releases"]:
         if part["results"]:
             yield from _table(f"release {part['release_id']}", part["results"])

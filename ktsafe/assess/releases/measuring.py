@@ -1,4 +1,6 @@
-"""Measures what a private audit does not tell yet: what a release is good for, and attacks on it.
+"""Measures what a private audit does not tell yet.
+
+What a release is good for, and attacks on it.
 
 Each figure is made once: what the audit has is left as it is.
 """
@@ -33,7 +35,7 @@ def measured(
     seed: int = 0,
     progress: Callable[[str, float], None] = lambda _phase, _done: None,
 ) -> dict[str, Any]:
-    """Return the audit with `utility` and `attacks`, those that it lacks made now.
+    """Return the audit with missing `utility` and `attacks` made.
 
     Parameters
     ----------

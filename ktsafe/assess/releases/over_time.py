@@ -1,4 +1,4 @@
-"""What a sequence is worth over time, release by release and on average; private."""
+"""A sequence's worth by release and on average, private."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def _row(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe_life(found: Mapping[str, Any]) -> str:
-    """Return in words what `over_releases` found: a line per release, and the mean."""
+    """Return in words what `over_releases` found.
+
+    A line per release, and the mean.
+    """
     heads = ("", "edges", "came", "went", "new ties", "ended, gone", "newcomers", "F1", "latest")
     rows = [heads, *(_cells(row) for row in found["releases"])]
     widths = [max(len(row[j]) for row in rows) for j in range(len(heads))]

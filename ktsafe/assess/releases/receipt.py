@@ -1,4 +1,6 @@
-"""The privacy receipt of one person: what was ever shown of it, and among how many it could be.
+"""The privacy receipt of one person.
+
+What was ever shown of it, and among how many it could be.
 
 It answers a request for access. It is private, the more so as it joins a true id to published ones.
 """
@@ -142,7 +144,7 @@ def _place_of_value(release: Release, own: str, mapping: Path) -> str:
 
 
 def _candidates(release: Release, own: str, mapping: Path) -> set[str]:
-    """Return the protection set of a vertex: whose own set has it, for sets are mutual."""
+    """Return the protection set of a vertex; sets are mutual."""
     flags = np.array([[name == own] for name in release.ids])
     shift = read_shift(mapping, release)
     _, counts = verify_flags(
@@ -152,7 +154,10 @@ def _candidates(release: Release, own: str, mapping: Path) -> set[str]:
 
 
 def _follows(before: _ReleaseOfPerson | None, now: _ReleaseOfPerson) -> bool:
-    """Whether the person has the same id in the release before, in the same sequence."""
+    """Whether the person kept the id since the release before.
+
+    In the same sequence.
+    """
     if before is None or before.own != now.own:
         return False
     return before.release.manifest.sequence_id == now.release.manifest.sequence_id
@@ -163,7 +168,10 @@ def _people(names: set[str], owners: Mapping[str, str | None]) -> int:
 
 
 def _changed_alike(before: _ReleaseOfPerson, now: _ReleaseOfPerson, left: set[str]) -> int | None:
-    """Return how many of those left changed as the person did; None where it did not."""
+    """Return how many of those left changed as the person did.
+
+    None where it did not.
+    """
 
     def change(name: str) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
         old, new = before.ties.get(name, set()), now.ties.get(name, set())

@@ -1,4 +1,4 @@
-"""Bytes: what a release tells beside its content, in orders, ids, names, times and formats.
+"""Bytes: what releases tell beside content, by order or time.
 
 The attacker reads the files as they lie, and knows how the service writes them.
 """
@@ -78,7 +78,7 @@ def _rows_of_ties(folder: Path, release: Release, case: Case) -> NDArray[np.floa
 
 
 def _checks(folder: Path, release: Release) -> Iterator[tuple[str, bool]]:
-    """Yield what each file must be like, so nothing but the table is in it."""
+    """Yield each file's required form, with nothing but its table."""
     manifest = json.loads((folder / MANIFEST).read_bytes())
     ties = [tuple(row) for row in _table(folder / EDGES)[1:]]
     # A withdrawal is told later, and tells its own time.
@@ -104,7 +104,7 @@ def _seconds(moment: str) -> float:
 
 
 def _is_bare(path: Path, table: Path) -> bool:
-    """Whether a Parquet file has the rows of a table in its order, and nothing beside."""
+    """Whether a Parquet file holds a table's rows alone, in order."""
     from pyarrow import parquet  # noqa: PLC0415 -- optional, and there if the file is
 
     file: Any = parquet.ParquetFile(path)

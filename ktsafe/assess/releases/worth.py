@@ -1,4 +1,4 @@
-"""What a release is worth, beside the truth that it was made from and what it could have been."""
+"""A release's worth, beside its truth and what was possible."""
 
 from __future__ import annotations
 

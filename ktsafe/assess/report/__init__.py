@@ -1,1 +1,1 @@
-"""The report: what a release promises, what it is worth, and for whom it holds least."""
+"""The report: a release's promise, its worth, and its least protected people."""

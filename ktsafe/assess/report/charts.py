@@ -1,4 +1,7 @@
-"""Charts of the report as SVG elements, without scripts and with text for screen readers."""
+"""Charts of the report as SVG, with texts for screen readers.
+
+They need no script.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def node(tag: str, *children: ET.Element | str, **attributes: str) -> ET.Element
 
 
 def columns(rows: Sequence[Pair], says: str) -> ET.Element:
-    """Return a pair of columns per row, the truth left and the release right, from 0 up.
+    """Return two columns a row, truth left, release right, from 0.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ def lines(
 
 
 def risk_curve(found: Mapping[str, Any]) -> ET.Element:
-    """Return people found by the share of ties known, a line and a band for each share of seeds.
+    """Return found people by known ties, a band per seeds' share.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ def interval(
     *,
     top: float = 1.0,
 ) -> ET.Element:
-    """Return a figure with its interval on a scale from 0 to `top`.
+    """Return a figure with its interval on a scale to `top`.
 
     A thin mark is the control, a dashed one the bound.
     """
@@ -185,7 +188,9 @@ def interval(
 def mixing_chart(
     cells: Sequence[tuple[tuple[int, int], float, float]], says: str, *, much: float = 0.2
 ) -> ET.Element:
-    """Return a square for each two values: filled up to its line, it has as many edges as ties.
+    """Return a square for each two values.
+
+    Filled up to its line, it has as many edges as ties.
 
     An empty square is not shown; a full one has twice as many edges as ties, or more.
 
@@ -217,7 +222,10 @@ def mixing_chart(
 
 
 def scale_top(values: Sequence[float | None]) -> float:
-    """Return a round end for a scale of shares: 1, or less, a little above the greatest."""
+    """Return a round end for a scale of shares.
+
+    1, or less, a little above the greatest.
+    """
     greatest = max((value for value in values if value is not None), default=1.0)
     greatest *= 1.1  # So that the greatest does not lie on the end.
     steps = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
@@ -250,13 +258,13 @@ def _frame(says: str, low: float, high: float, *, percent: bool) -> tuple[ET.Ele
 
 
 def _round_step(least: float) -> float:
-    """Return the next of 1, 2, 5, 10, 20 and so on, or their fractions."""
+    """Return the next of 1, 2, 5, 10, or their fractions."""
     power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
     return next(power * each for each in (1, 2, 5, 10) if power * each >= least * (1 - 1e-9))
 
 
 def _labels(chart: ET.Element, labels: Sequence[str], x: Sequence[float]) -> None:
-    """Write some of the labels under a chart, each at its place, evenly chosen."""
+    """Write evenly chosen labels under a chart, each in place."""
     longest = max(map(len, labels), default=0)
     room = LABELS_MAX if longest <= 4 else 6 if longest <= 7 else 4
     stride = -(-len(labels) // room) or 1

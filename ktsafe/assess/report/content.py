@@ -1,4 +1,4 @@
-"""What a report says, as one JSON-ready mapping, out of private audits that exist already.
+"""The report's content as JSON, from existing private audits.
 
 Nothing is measured here. A part that no audit tells is None or empty, and the page says so. No id
 of a person and no attribute value is among the figures: they are per group.
@@ -44,7 +44,7 @@ TITLES: Final = {
 
 @dataclasses.dataclass(frozen=True)
 class ReleaseWithFigures:
-    """What is known of one release.
+    """The figures of one release.
 
     Attributes
     ----------
@@ -59,7 +59,10 @@ class ReleaseWithFigures:
     sha256: str | None = None
 
     def heading(self, edition: str) -> dict[str, Any]:
-        """Return what both editions begin with: which release it is, and what it promises."""
+        """Return what both editions begin with.
+
+        Which release it is, and what it promises.
+        """
         manifest = self.manifest
         return {
             "format": FORMAT,
@@ -73,7 +76,7 @@ class ReleaseWithFigures:
 
 
 def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, Any]:
-    """Return the private report of the last of some releases, beside all before it.
+    """Return the private report of the last release, beside all before.
 
     Parameters
     ----------
@@ -127,7 +130,7 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
 
 
 def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[str, Any]:
-    """Return how safe a release is: what it guarantees, what attacks found, and what is wrong.
+    """Return the safety of a release: guarantees, findings of attacks, and faults.
 
     Parameters
     ----------
@@ -188,7 +191,10 @@ def risk_curve(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def describe_risk(curve: Mapping[str, Any] | None) -> str:
-    """Return a risk curve in a few lines; where draws differ, the least and the greatest."""
+    """Return a risk curve in a few lines.
+
+    Where draws differ, the least and the greatest.
+    """
     if curve is None:
         return "risk      not measured: nobody is shown"
     heads = "".join(f"{ties:>10.0%}" for ties in curve["ties"])
@@ -210,7 +216,7 @@ def _share_or_band(point: Mapping[str, Any]) -> str:
 
 
 def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the attacks in an audit found, each by its sharpest variant.
+    """Return an audit's attack results, each by its sharpest variant.
 
     `alpha` is what a claim "is sensitive" is told beside, where nothing is promised of it, and
     `without_target` what the best predictor finds that sees no release with the person.
@@ -229,7 +235,7 @@ def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which groups of people have the fewest real candidates, by group and never by id."""
+    """Return the groups with fewest real candidates, never by id."""
     rows = {}
     for kind in KINDS:
         bands = at(audit, f"privacy.{kind}") or []
@@ -257,7 +263,10 @@ def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def waiting(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the release does not show yet: how much, and for how many releases at most."""
+    """Return what the release does not show yet.
+
+    How much, and for how many releases at most.
+    """
     one = "audit.figures.containment"
     rows = [
         ("People not shown", "cost.deleted_vertices", "sequence.withheld_age_max"),
@@ -307,7 +316,7 @@ def cost(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assessment(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the three questions of an impact assessment, each with what attacks answer."""
+    """Return an impact assessment's three questions, with attacks' answers."""
     return [
         {
             "risk": risk,
@@ -320,7 +329,7 @@ def assessment(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def answer(attack: Mapping[str, Any]) -> str:
-    """Return what an attack found, beside its baseline and its bound, in words."""
+    """Return an attack's result beside baseline and bound, in words."""
     bound = text_of(attack["promise"], ".3f", "none")
     if attack["alpha"] is not None:
         bound += f"; alpha {attack['alpha']:.3f}"

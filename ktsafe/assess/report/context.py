@@ -1,4 +1,4 @@
-"""`context.toml`: what only the owner can say of a release, for its dossier."""
+"""`context.toml`: the owner's statements for a dossier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
 
 class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the owner states; what is left out stands in the dossier as to be stated.
+    """Statements of the owner; missing ones stand in the dossier as such.
 
     Attributes
     ----------
@@ -100,7 +100,10 @@ def read_context(path: Path) -> Context:
 
 
 def said(context: Context, name: str) -> str | None:
-    """Return what the owner states under a key, as text; None if nothing."""
+    """Return what the owner states under a key, as text.
+
+    None if nothing.
+    """
     value: Any = getattr(context, name)
     if value is None:
         return None

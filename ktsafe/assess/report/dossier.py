@@ -1,4 +1,6 @@
-"""The dossier of a release: clause by clause a figure, what the owner states, or that it must.
+"""The dossier of a release.
+
+Clause by clause a figure, what the owner states, or that it must.
 
 Numbers of clauses are meant to be those of ISO/IEC 27559:2022 (9.2 to 9.4 taken as one each), and
 of techniques in ISO/IEC 20889:2018. They were not compared with a copy, and the page says so.
@@ -106,7 +108,10 @@ def dossier(context: Context, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _recipients(context: Context) -> Mapping[str, str | None]:
-    """Return by recipient what is stated of its means; a text names them all, and states none."""
+    """Return by recipient the statements about its means.
+
+    A text names them all, and states none.
+    """
     named = context.recipients
     return named if isinstance(named, dict) and named else {str(named or "each recipient"): None}
 

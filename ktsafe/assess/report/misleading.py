@@ -1,4 +1,6 @@
-"""What a reader of a release would conclude wrongly: mixing beside the truth, and what not to say.
+"""What a reader of a release would conclude wrongly.
+
+Mixing beside the truth, and what not to say.
 
 Pure figures, from the private audit. Values are numbered by how frequent they are in the truth, and
 never named: a rare value is a person.
@@ -15,7 +17,9 @@ Row = Mapping[str, Any]
 
 
 def concluded(utility: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return what readers conclude from a release, JSON-ready and private; None: not measured.
+    """Return what readers conclude from a release, JSON-ready and private.
+
+    None: not measured.
 
     Parameters
     ----------
@@ -66,7 +70,7 @@ def said(row: Row) -> str:
 
 
 def not_to_conclude(found: Mapping[str, Any]) -> list[str]:
-    """Return what readers must not conclude from the graph, the most misleading first.
+    """Return what readers must not conclude, the most misleading first.
 
     Parameters
     ----------

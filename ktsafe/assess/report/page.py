@@ -1,4 +1,7 @@
-"""The private report as one HTML document: nothing to load, nothing that runs, made to print."""
+"""The private report as one HTML document.
+
+Nothing to load, nothing that runs, made to print.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def _scale_top(attacks: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _freshness(found: Mapping[str, Any]) -> list[list[str]]:
-    """Return how far the last release follows what changed before it, by age."""
+    """Return how far the last release follows changes, by age."""
     rows = []
     for age, new in found["ties"].items():
         if not any(found[name][age]["count"] for name in ("ties", "ended", "newcomers", "leavers")):
@@ -61,7 +64,10 @@ def _freshness(found: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _drift(rows: Sequence[Mapping[str, Any]]) -> list[tuple[ET.Element, str, Keys]]:
-    """Return how the figures went over the releases: charts with their titles and keys."""
+    """Return how the figures went over the releases.
+
+    Charts with their titles and keys.
+    """
     labels = [(row["nominal_time"] or row["release_id"])[:10] for row in rows]
     return [
         (

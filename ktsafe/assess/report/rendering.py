@@ -1,4 +1,7 @@
-"""Pages from templates: all text is escaped, and a page loads nothing from anywhere."""
+"""Pages from templates.
+
+All text is escaped, and a page loads nothing from anywhere.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,13 @@ def environment() -> Environment:
 
 
 def _prose(text: str) -> Markup:
-    """Return a text whose `code` is marked as in Markdown."""
+    """Return a text with `code` marked as in Markdown."""
     return Markup(_MARKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 -- escaped
 
 
 def _drawn(chart: ET.Element) -> Markup:
-    """Return a chart as HTML; the tree escapes its text when it is written."""
+    """Return a chart as HTML.
+
+    The tree escapes its text when it is written.
+    """
     return Markup(ET.tostring(chart, encoding="unicode", method="html"))  # noqa: S704 -- escaped

@@ -1,4 +1,6 @@
-"""One score of what a release is good for, with its parts: how near each is to the truth.
+"""One score of what a release is good for, with its parts.
+
+How near each is to the truth.
 
 Safety has no score: a promise is kept for everybody, or it is broken.
 """
@@ -151,7 +153,7 @@ def _over_time(history: Sequence[Mapping[str, Any]]) -> dict[str, Part]:
 def _agreement(
     utility: Mapping[str, Any], true: float | None, released: float | None
 ) -> float | None:
-    """Return the agreement of communities, relative to that of two runs on the true graph.
+    """Return communities' agreement, relative to two runs on the truth.
 
     Where these hardly agree, the truth has no communities that a release could show; then the
     ratio of the modularities (smaller / larger) is returned.

@@ -1,4 +1,7 @@
-"""What the report says in words: parameters, the three questions of an assessment, limits."""
+"""What the report says in words.
+
+Parameters, the three questions of an assessment, limits.
+"""
 
 from __future__ import annotations
 

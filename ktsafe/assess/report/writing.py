@@ -19,7 +19,7 @@ def now() -> str:
 
 
 def check_page(path: Path) -> None:
-    """Refuse a file that exists, before hours of work are spent on what goes there.
+    """Refuse an existing file before hours of work on it.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def check_page(path: Path) -> None:
 
 
 def check_networkit() -> None:
-    """Refuse to measure what releases are worth before work is spent, where networkit is missing.
+    """Refuse early to measure worth where networkit is missing.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def check_networkit() -> None:
 
 @contextmanager
 def new_file(path: Path, *, is_private: bool = True) -> Iterator[TextIO]:
-    """Give a new file to write, readable by its owner only where it is private.
+    """Yield a new file to write, private ones for their owner.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Releases whose cohorts have equal counts attribute by attribute."""
+"""Releases of cohorts with equal counts attribute by attribute."""

@@ -1,4 +1,4 @@
-"""Kernels that let people of a class exchange neighbours whose values sum up alike."""
+"""Kernels: people of a class exchange neighbours with equal sums of values."""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
@@ -26,7 +26,7 @@ HANDS = 1000
 
 
 class Seats(NamedTuple):
-    """A place for each neighbour that a vertex gets, and the class that this neighbour has.
+    """A place for each neighbour of a vertex, and its class.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def _holders(p: Seats) -> Holders:
 
 @inner_kernel
 def _free_place(p: Seats, u: int, b: int) -> int:
-    """Return a place of u for class b at which no tie is shown; -1 if there is none."""
+    """Return u's place for class b without shown tie, else -1."""
     for i in range(p.first[u], p.first[u + 1]):
         if p.kind[i] == b and p.partner[i] < 0:
             return i
@@ -141,7 +141,7 @@ def _unlink(p: Seats, i: int) -> None:
 
 @inner_kernel
 def _show_one(p: Seats, i: int) -> bool:
-    """Show a hidden tie at a free place, if there is one for which the other end has a place."""
+    """Show a hidden tie at free places of both ends, if any."""
     u, b = p.owner[i], p.kind[i]
     if p.partner[i] >= 0:
         return False
@@ -158,7 +158,7 @@ def _show_one(p: Seats, i: int) -> bool:
 
 @kernel
 def show(p: Seats, order: NDArray[np.int64]) -> None:
-    """Show ties in their order where both ends have a free place for each other.
+    """Show ties in order where both ends have free places.
 
     Parameters
     ----------
@@ -183,7 +183,10 @@ def _may_go(p: Seats, i: int, rng: np.random.Generator) -> bool:
 
 @inner_kernel
 def _unlike(p: Seats, b: int, c: int, rng: np.random.Generator) -> int:
-    """Draw an attribute in which classes b and c have other values; -1 if there is none."""
+    """Draw an attribute in which classes b and c have other values.
+
+    -1 if there is none.
+    """
     n, found = 0, -1
     for j in range(p.columns.shape[1]):
         if p.columns[b, j] != p.columns[c, j]:
@@ -195,7 +198,9 @@ def _unlike(p: Seats, b: int, c: int, rng: np.random.Generator) -> int:
 
 @inner_kernel
 def _beside(p: Seats, i: int, j: int, kind: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Draw another place of i's owner, whose value of attribute j makes i's neighbour one of kind.
+    """Draw another place of i's owner that suits attribute j.
+
+    Its value of attribute j makes i's neighbour one of kind.
 
     Return it and the class that it becomes, if it gets the value of i's neighbour instead; -1 and
     -1 if there is none.
@@ -219,7 +224,10 @@ def _beside(p: Seats, i: int, j: int, kind: int, rng: np.random.Generator) -> tu
 def _taker(
     p: Seats, h: Holders, u: int, b: int, c: int, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Draw places for classes b and c of another vertex of u's class; -1 and -1: none was found."""
+    """Draw places for two classes of another vertex of u's class.
+
+    The classes are b and c; -1 and -1 if none was found.
+    """
     key = p.classes[u] * len(p.columns) + b
     width = h.first[key + 1] - h.first[key]
     for _ in range(LOOKS if width else 0):
@@ -237,7 +245,9 @@ def _taker(
 
 @inner_kernel
 def _place_near(p: Seats, u: int, c: int, rng: np.random.Generator) -> int:
-    """Draw a place of u, for a class that has other values than c, and as few as there is one for.
+    """Draw u's place for a class with fewest values unlike c.
+
+    It has other values than c.
 
     Return -1 if there is none.
     """
@@ -265,7 +275,10 @@ def _place_near(p: Seats, u: int, c: int, rng: np.random.Generator) -> int:
 def _complete(
     p: Seats, h: Holders, four: NDArray[np.int64], i: int, c: int, rng: np.random.Generator
 ) -> bool:
-    """Draw what else changes hands, if a place is to be nearer to one for class c."""
+    """Draw the rest of an exchange that brings a place nearer.
+
+    Nearer to one for class c.
+    """
     j = _unlike(p, p.kind[i], c, rng)
     if j < 0:
         return False
@@ -282,7 +295,7 @@ def _complete(
 
 @inner_kernel
 def _draw(p: Seats, h: Holders, four: NDArray[np.int64], rng: np.random.Generator) -> bool:
-    """Draw two places each of two vertices of a class that may change hands.
+    """Draw two places each of two exchanging vertices of a class.
 
     Then an end of a hidden tie gets a place for the other, or comes nearer to one.
     """
@@ -309,7 +322,7 @@ def _swap(p: Seats, four: NDArray[np.int64]) -> None:
 def _exchange_four(
     p: Seats, h: Holders, four: NDArray[np.int64], heat: float, rng: np.random.Generator
 ) -> None:
-    """Exchange two places each of two vertices, or as chance will have it leave all as it was."""
+    """Exchange two places each of two vertices, or undo by chance."""
     hidden = np.empty((4, 3), dtype=np.int64)
     shown = np.empty(8, dtype=np.int64)
     n_hidden, n_shown = 0, 0
@@ -342,7 +355,9 @@ def _exchange_four(
 
 @kernel
 def exchange(p: Seats, n_trials: int, heat: float, rng: np.random.Generator) -> None:
-    """Let people of a class exchange two places each, if at least as many ties can be shown then.
+    """Let people of a class exchange places, keeping shown ties.
+
+    As many as before can be shown then.
 
     Values at the two places sum up alike, so nobody has more or fewer neighbours with any.
 
@@ -366,7 +381,7 @@ def exchange(p: Seats, n_trials: int, heat: float, rng: np.random.Generator) -> 
 
 @kernel
 def hand_on(p: Seats, lacking: NDArray[np.int64], rng: np.random.Generator) -> None:
-    """Let vertices exchange a place each for a class that has too few partners for them.
+    """Let vertices exchange places for a class with few partners.
 
     Parameters
     ----------

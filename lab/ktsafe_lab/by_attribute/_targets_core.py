@@ -1,4 +1,4 @@
-"""Kernels that anneal how many neighbours of each class the members of a cohort shall have."""
+"""Kernels that anneal cohort members' numbers of neighbours by class."""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
@@ -33,7 +33,7 @@ Steps = NDArray[np.int64]
 
 
 class Targets(NamedTuple):
-    """How many neighbours of each class the members of each cohort shall have.
+    """Target numbers of cohort members' neighbours by class.
 
     Attributes
     ----------
@@ -74,20 +74,26 @@ class Targets(NamedTuple):
 
 @inner_kernel
 def _off(too_few: float) -> float:
-    """Return what it costs that so many neighbours are too few; too many, where it is negative."""
+    """Return what it costs that so many neighbours are too few.
+
+    Too many, where it is negative.
+    """
     return max(too_few, -TOO_MANY * too_few)
 
 
 @inner_kernel
 def _is_possible(t: Targets, c: int, b: int, by: int) -> bool:
-    """Return whether members of a cohort can have so many more neighbours in class b."""
+    """Return whether a cohort's members can have so many more neighbours.
+
+    Of class b.
+    """
     there = t.first[t.class_first[b + 1]] - t.first[t.class_first[b]]
     return 0 <= t.number[c, b] + by <= there - int(t.class_of[c] == b)
 
 
 @inner_kernel
 def _asymmetry(t: Targets, a: int, b: int) -> int:
-    """Return how far the numbers between two classes are from those of a graph."""
+    """Return the numbers' distance from a graph between two classes."""
     if a == b:
         return t.between[a, a] % 2
     return abs(t.between[a, b] - t.between[b, a])
@@ -95,7 +101,10 @@ def _asymmetry(t: Targets, a: int, b: int) -> int:
 
 @inner_kernel
 def _add(t: Targets, c: int, b: int, by: int) -> tuple[float, int]:
-    """Let a cohort want more of a class; return what deviation and asymmetry are more by."""
+    """Let a cohort want more of a class.
+
+    Return what deviation and asymmetry are more by.
+    """
     deviation = 0.0
     for column in t.columns[b]:
         for i in range(t.first[c], t.first[c + 1]):
@@ -175,7 +184,10 @@ def anneal_targets(
 
 @inner_kernel
 def _cheapest(t: Targets, a: int, b: int, steps: Steps, costs: NDArray[np.float64]) -> None:
-    """Find for each effect on the difference of two classes the step that costs the least."""
+    """Find the cheapest step for each effect on a difference.
+
+    The difference is that of two classes.
+    """
     costs[:] = NEVER
     middle = len(costs) // 2
     for side in range(1 if a == b else 2):
@@ -194,7 +206,7 @@ def _cheapest(t: Targets, a: int, b: int, steps: Steps, costs: NDArray[np.float6
 
 @inner_kernel
 def _plan(away: int, costs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the effects that take a difference to 0 at the least cost; none if there is no way."""
+    """Return the cheapest effects that close a difference, or none."""
     middle = len(costs) // 2
     # What comes for nothing costs a little, too, so no way goes round in circles.
     price = costs - min(costs.min(), 0.0) + 0.3
@@ -224,7 +236,9 @@ def _plan(away: int, costs: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @kernel
 def balance(t: Targets, a: int, b: int) -> None:
-    """Let the members of two classes want as many of each other, or none.
+    """Let two classes' members want as many of each other.
+
+    Or none.
 
     Within a class the neighbours of all together become even.
 

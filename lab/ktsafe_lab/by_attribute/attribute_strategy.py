@@ -1,4 +1,4 @@
-"""Releases whose cohorts have equal counts attribute by attribute: all that attackers compare.
+"""Releases of cohorts with equal counts of values, as attackers compare.
 
     cohorts    =  leaves of the kt-tree over counts of values           (ktsafe.exact.kt_tree)
     targets    =  neighbours of each class that a graph can have, whose values are near
@@ -38,7 +38,7 @@ of 10, may be 50,000."""
 
 
 def attribute(request: Request) -> Plan:
-    """Return the plan of a release in cohorts whose members have equal counts of every value.
+    """Return the plan of a release with equal counts of every value.
 
     It costs at most what one without any edge would. Members of exact cohorts have such counts,
     too: their release is taken where the other one shows hardly more of the truth.
@@ -59,12 +59,12 @@ def edits(graph: AttributedGraph, edges: NDArray[np.int32]) -> int:
 
 
 def f1(graph: AttributedGraph, edges: NDArray[np.int32]) -> float:
-    """Return the harmonic mean of precision and recall of edges, as a finding of the true ties."""
+    """Return the harmonic mean of edges' precision and recall."""
     return 1 - edits(graph, edges) / max(graph.n_edges + len(edges), 1)
 
 
 def by_attribute(request: Request) -> NDArray[np.int32] | None:
-    """Return the edges of a release that is safe whatever t and epsilon are; None if none is found.
+    """Return edges safe for any t and epsilon; None without any.
 
     With one quasi-identifier a value is a tuple, which exact cohorts serve better: there is none.
     Nor is there one for very many groups of people (`CELLS_MAX`).

@@ -1,4 +1,4 @@
-"""The edges of a release in which everybody has the neighbours by value that are wanted.
+"""Edges of a release with everybody's wanted neighbours by value.
 
     places   =  for each vertex one for each neighbour: at first what its cohort gets by class
     ties are shown where both ends have a free place for each other
@@ -36,7 +36,7 @@ ATTEMPTS = 30
 
 
 def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    """Return edges that give everybody as many neighbours with each value as wanted.
+    """Return edges with everybody's wanted number of neighbours by value.
 
     Parameters
     ----------
@@ -94,7 +94,10 @@ def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) ->
 
 
 def _with_value(space: QuasiIdentifierSpace) -> NDArray[np.int64]:
-    """Return for each class and value the class that has it, and else the same values; or -1."""
+    """Return each class's counterpart with another value, else -1.
+
+    All other values are the same.
+    """
     class_of = {tuple(own): c for c, own in enumerate(space.columns.tolist())}
     found = np.full((space.n_classes, space.n_columns), -1, dtype=np.int64)
     for own, c in class_of.items():
@@ -107,7 +110,7 @@ def _with_value(space: QuasiIdentifierSpace) -> NDArray[np.int64]:
 def _joined(
     kinds: Kinds, places: core.Seats, rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return shown ties, and edges that join free places; and who finds too few of what class."""
+    """Return shown ties, and edges that join free places."""
     q, classes = kinds.space.n_classes, kinds.classes
     is_free = places.partner < 0
     owner, kind = places.owner[is_free], places.kind[is_free]

@@ -1,4 +1,4 @@
-"""How many neighbours the members of each cohort get, so a graph can have them all.
+"""Target numbers of neighbours that a graph can have.
 
     number of neighbours  =  by class, as many as members have on average
     steps of cohorts that bring the counts of *values* nearer to those of the members,
@@ -68,7 +68,7 @@ class Kinds:
 
 
 def neighbours_wanted(request: Request, kinds: Kinds, cohorts: Cohorts) -> NDArray[np.int64]:
-    """Return how many neighbours of each class the members of each cohort shall have.
+    """Return cohort members' target numbers of neighbours by class.
 
     Parameters
     ----------

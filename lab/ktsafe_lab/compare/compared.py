@@ -1,4 +1,7 @@
-"""The page of `ktsafe-lab compare`: what combinations of parameters would give, side by side."""
+"""The page of `ktsafe-lab compare`.
+
+What combinations of parameters would give, side by side.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anonymizes one data set under many parameters, each in a process of its own, and measures it.
+"""Anonymizes a data set under many parameters, each in a process.
 
 A process of its own has a peak of memory of its own, and takes nothing down with it.
 """
@@ -118,7 +118,7 @@ def columns(schema: Schema, *, utility: bool) -> list[str]:
 def measured_cells(
     cells: Sequence[Cell], task: Task, progress: Callable[[int, str, float], None]
 ) -> Iterator[Row]:
-    """Measure one cell after the other and yield a row for each, as soon as it is there.
+    """Measure cells one by one and yield each row at once.
 
     Closing the generator, or any exception in it, ends the running process.
 
@@ -151,7 +151,10 @@ def measured_cells(
 
 
 def _received(connection: Connection, progress: Progress) -> Row:
-    """Return what the other process found; pass its progress on, raise its error."""
+    """Return what the other process found.
+
+    Pass its progress on, raise its error.
+    """
     while True:
         match connection.recv():
             case (str(phase), float(done)):
@@ -163,7 +166,10 @@ def _received(connection: Connection, progress: Progress) -> Row:
 
 
 def _work(connection: Connection, cell: Cell, task: Task) -> None:
-    """Measure one cell and send what was found: the whole life of a process."""
+    """Measure one cell and send what was found.
+
+    The whole life of a process.
+    """
     logs.configure(level="warning")
     logs.install_crash_hooks()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -183,7 +189,7 @@ def _work(connection: Connection, cell: Cell, task: Task) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of the process that started this one, however it ends, and follow it."""
+    """Wait for the parent process's end, and follow it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -191,7 +197,10 @@ def _end_with_parent() -> None:
 
 
 def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
-    """Return the figures of one cell; those that there are, where it cannot be anonymized."""
+    """Return the figures of one cell.
+
+    Those that there are, where it cannot be anonymized.
+    """
     # Compiled kernels load slowly, so only the processes in need of them pay.
     import numpy as np  # noqa: PLC0415
 
@@ -305,7 +314,9 @@ def _peak_mib() -> float:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back meanwhile; a process started here never sees it, for it is ours to end.
+    """Hold Ctrl-C back meanwhile.
+
+    A process started here never sees it, for it is ours to end.
 
     That process inherits what this thread blocks. Here, another thread may take the signal, and
     Python would still interrupt this one: half started, the process could not read what it is for.

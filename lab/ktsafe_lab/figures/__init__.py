@@ -1,1 +1,4 @@
-"""Figures of releases for research: beta-likeness, link density, lower bounds of the cost."""
+"""Figures of releases for research.
+
+Beta-likeness, link density, lower bounds of the cost.
+"""

@@ -1,4 +1,7 @@
-"""Kernel of the lower bound: the block partition of one class's degrees, see `lower_bound.py`."""
+"""Kernel of the lower bound.
+
+The block partition of one class's degrees, see `lower_bound.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from ktsafe.kernels import kernel
 
 @kernel
 def cheapest_blocks(degrees: NDArray[np.int64], k: int, slack: int) -> int:
-    """Return the least cost, in edge ends, of a block partition of descending `degrees`.
+    """Return the least cost of partitioning descending `degrees`, in ends.
+
+    It is a block partition.
 
     A vertex to be inserted counts 2 ends for itself beside those that it needs.
 

@@ -1,4 +1,6 @@
-"""How alike neighbourhoods are value by value: the beta-likeness that a release happens to have.
+"""How alike neighbourhoods are value by value.
+
+The beta-likeness that a release happens to have.
 
 Half the L1 distance, which `t` bounds, adds up all values: a rare one may double its share and
 hardly be seen. Beta-likeness bounds the relative change of every value's share by itself. It is no
@@ -26,7 +28,7 @@ CELLS_MAX = 5_000_000
 
 
 def beta_figures(released: AttributedGraph, params: PrivacyParams) -> dict[str, Any] | None:
-    """Return how great beta must be for every vertex to keep k members of its protection set.
+    """Return the least beta that leaves every vertex k members.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def _finite(value: float) -> float | None:
 def _locations(
     graph: AttributedGraph,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct (class, counts), how many vertices each has, and attributes' borders.
+    """Return distinct (class, counts), their vertices, and attributes' borders.
 
     Counts are of the values of all quasi-identifiers, within one hop, the vertex included.
     """
@@ -90,7 +92,10 @@ def _least_beta(
     offsets: NDArray[np.int64],
     params: PrivacyParams,
 ) -> NDArray[np.float64] | None:
-    """Return for each location the least beta that leaves k; None if that would take too long."""
+    """Return for each location the least beta that leaves k.
+
+    None if that would take too long.
+    """
     classes, sizes, counts = found[:, 0], found[:, 1], found[:, 2:]
     band = params.epsilon // 2
     # Rows ascend by class and size, so those of one band are neighbours.

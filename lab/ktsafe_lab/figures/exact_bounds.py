@@ -63,7 +63,7 @@ def degree_bound(graph: AttributedGraph, params: PrivacyParams) -> int:
 
 
 def grouping_cost(counts: NDArray[np.int32], k: int) -> NDArray[np.int64]:
-    """Return the least L1 change of each column after which groups of k or more are equal.
+    """Return columns' least L1 changes to equal groups of k.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def grouping_cost(counts: NDArray[np.int32], k: int) -> NDArray[np.int64]:
 
 
 def cohort_bound(graph: AttributedGraph, cohorts: Cohorts) -> int:
-    """Return a lower bound of the edge cost with given cohorts of all vertices of `graph`.
+    """Return a lower bound of the edge cost by given cohorts.
 
     It solves a linear program for each pair of classes: seconds for pairs of thousands of ties.
     """
@@ -109,7 +109,10 @@ def cohort_bound(graph: AttributedGraph, cohorts: Cohorts) -> int:
 
 
 def gain_bound(pair: Pair) -> int:
-    """Return an upper bound of the objective of a pair whose gains are 2 and whose price is 1."""
+    """Return an upper bound of the objective of a pair.
+
+    Gains are 2, and the price is 1.
+    """
     assert (pair.gain == 2).all(), "The bound is that of a single release."
     assert pair.price == 1, "The bound is that of a single release."
     prices, lean, at, cohort = _solved(pair)
@@ -131,7 +134,7 @@ def gain_bound(pair: Pair) -> int:
 def _solved(
     pair: Pair,
 ) -> tuple[NDArray[np.float64], float, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the solver's prices of vertices with ties, the lean, ties' ends, and cohorts."""
+    """Return the solver's prices, lean, ties' ends, and cohorts."""
     m, sizes, signs = len(pair.edges), pair.sizes[pair.cohorts], pair.signs
     vertices, at = np.unique(pair.edges, return_inverse=True)
     at = at.reshape(-1, 2)

@@ -1,4 +1,7 @@
-"""How sure a tie is: the greatest density of edges between and within groups."""
+"""How sure a tie is.
+
+The greatest density of edges between and within groups.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,9 @@ def link_max(graph: AttributedGraph, groups: ArrayLike) -> Fraction:
 
 
 def equal_neighbourhoods(graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return groups of vertices that epsilon = t = 0 and one hop cannot tell apart.
+    """Return groups of vertices equal at one hop.
+
+    For epsilon = t = 0.
 
     Two vertices are in one group iff quasi-identifier, degree and, per quasi-identifier attribute,
     the counts of the neighbours' values are equal: these are the protection sets of link safety.
@@ -82,7 +87,9 @@ def equal_neighbourhoods(graph: AttributedGraph) -> NDArray[np.int64]:
 
 
 def link_figures(released: AttributedGraph, params: PrivacyParams) -> dict[str, float | int]:
-    """Return how sure a tie can be to somebody who knows the groups of equal neighbourhoods.
+    """Return how sure a tie is to an attacker with the groups.
+
+    The groups are those of equal neighbourhoods.
 
     Groups of fewer than k vertices tell by their size more than by their ties; they are put
     together as one.

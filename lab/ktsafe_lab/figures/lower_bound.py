@@ -103,7 +103,10 @@ def insertion_lower_bound(graph: AttributedGraph, params: PrivacyParams) -> int:
 
 
 def blocks_bound(classes: list[NDArray[np.int64]], k: int, slack: int) -> int:
-    """Return bound 1 for descending degrees by class; 0 where it would take too long."""
+    """Return bound 1 for descending degrees by class.
+
+    0 where it would take too long.
+    """
     if 2 * k * k * sum(map(len, classes)) > STEPS_MAX:
         return 0
     ends = sum(int(cheapest_blocks(degrees, k, slack)) for degrees in classes)

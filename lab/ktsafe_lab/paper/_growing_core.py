@@ -1,4 +1,6 @@
-"""Kernels on a subgraph that grows by fake vertices and edges while protection sets stay counted.
+"""Kernels on a growing subgraph with counted protection sets.
+
+It grows by fake vertices and edges.
 
 A vertex is *prior* once it has been anonymized. For prior vertices the size of the maximal
 protection set and its sensitive members are kept exact under every edit, so "affects the
@@ -51,7 +53,9 @@ class Rule(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """A subgraph under construction; n vertices, m edges, room for more of both.
+    """A subgraph under construction.
+
+    N vertices, m edges, room for more of both.
 
     Attributes
     ----------
@@ -108,7 +112,10 @@ class Growing(NamedTuple):
 
 @inner_kernel
 def star_distance(degree_1: int, degree_2: int) -> int:
-    """Return ged(HN(u, 1), HN(v, 1)) of two stars: a vertex and an edge per leaf more."""
+    """Return ged(HN(u, 1), HN(v, 1)) of two stars.
+
+    A vertex and an edge per leaf more.
+    """
     return 2 * abs(np.int64(degree_1) - np.int64(degree_2))
 
 
@@ -121,7 +128,10 @@ def att_similar(
     offsets: NDArray[np.int64],
     rule: Rule,
 ) -> bool:
-    """Return whether row v and another are within t for every attribute, in integers (Eq. 1)."""
+    """Return whether two rows are within t for every attribute.
+
+    In integers (Eq. 1).
+    """
     n1, n2 = sizes
     num, den = rule.t
     for j in range(len(offsets) - 1):
@@ -139,7 +149,10 @@ def att_similar(
 
 @inner_kernel
 def resembles(g: Growing, rule: Rule, v: int, hist: NDArray[np.int32], degree: int) -> bool:
-    """Return whether v's neighbourhood is similar to one of this histogram and degree."""
+    """Return whether v's neighbourhood is similar to one so described.
+
+    By histogram and degree.
+    """
     if rule.hops == 0:
         return True
     own = np.int64(g.degree[v])
@@ -162,7 +175,7 @@ def is_safe(rule: Rule, members: int, sensitive: int) -> bool:
 def count_members(
     g: Growing, rule: Rule, v: int, other: NDArray[np.int32], other_degree: int
 ) -> tuple[int, int]:
-    """Return |PS| and its sensitive members if v's neighbourhood were the given one.
+    """Return v's set size and sensitive members for a given neighbourhood.
 
     Without the pending vertex: whom it resembles is known when it is counted in.
     """
@@ -189,7 +202,9 @@ def count_members(
 def affects_privacy(
     g: Growing, rule: Rule, v: int, other: NDArray[np.int32], other_degree: int
 ) -> bool:
-    """Return whether giving v this neighbourhood makes a prior vertex unsafe (line 19).
+    """Return whether this neighbourhood of v makes prior vertices unsafe.
+
+    Line 19.
 
     A prior vertex that is not safe yet is the one at work; it must lose no member.
     """
@@ -234,7 +249,9 @@ def affects_privacy(
 
 @inner_kernel
 def count_in(g: Growing, rule: Rule, v: int, step: int) -> None:
-    """Add (step 1) or take away (step -1) v in the protection sets of other prior vertices.
+    """Add v to prior vertices' protection sets, or take it out.
+
+    Step 1 or -1.
 
     The protection set of v itself, if it is prior, is counted anew when it is added.
     """
@@ -259,7 +276,10 @@ def count_in(g: Growing, rule: Rule, v: int, step: int) -> None:
 
 @inner_kernel
 def add_vertex(g: Growing, cls: int, dup_of: int, layer: int) -> int:
-    """Append an isolated non-sensitive vertex, not counted in yet; the caller reserved room."""
+    """Append an isolated non-sensitive vertex, not counted in yet.
+
+    The caller reserved room.
+    """
     v = g.size[N]
     g.size[N] += 1
     g.cls[v], g.degree[v] = cls, 0
@@ -282,7 +302,10 @@ def add_vertex(g: Growing, cls: int, dup_of: int, layer: int) -> int:
 
 @inner_kernel
 def add_edge(g: Growing, u: int, v: int) -> None:
-    """Insert an edge that does not exist; protection sets are the caller's business."""
+    """Insert an edge that does not exist.
+
+    Protection sets are the caller's business.
+    """
     e = g.size[M]
     g.size[M] += 1
     g.edges[e, 0], g.edges[e, 1] = u, v

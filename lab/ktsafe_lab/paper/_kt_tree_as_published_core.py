@@ -1,4 +1,7 @@
-"""Kernels of candidate set detection: the plain scan, and the kt-tree with pivot pruning."""
+"""Kernels of candidate set detection.
+
+The plain scan, and the kt-tree with pivot pruning.
+"""
 
 # mypy: disable-error-code="no-any-return,return-value"
 
@@ -54,7 +57,7 @@ class KtTree(NamedTuple):
 
 @inner_kernel
 def note_change(tree: KtTree, g: Growing, v: int) -> None:
-    """Bring v's pivot distances up to date, and widen the intervals above it."""
+    """Update v's pivot distances, and widen the intervals above."""
     if len(tree.pivots) == 0:
         return
     for p in range(len(tree.pivots)):
@@ -69,7 +72,10 @@ def note_change(tree: KtTree, g: Growing, v: int) -> None:
 
 @inner_kernel
 def pruned_by_pivots(one: NDArray[np.int64], two: NDArray[np.int64], epsilon: int) -> bool:
-    """Return whether some pivot tells two vertices apart (Lemma 5.1), from their distances."""
+    """Return whether a pivot tells two vertices apart (Lemma 5.1).
+
+    By their distances.
+    """
     apart = False
     for p in range(len(one)):
         apart |= abs(one[p] - two[p]) > epsilon
@@ -91,7 +97,10 @@ def scan_candidates(g: Growing, rule: Rule, v: int, found: NDArray[np.int64]) ->
 
 @kernel
 def tree_candidates(tree: KtTree, g: Growing, rule: Rule, v: int, found: NDArray[np.int64]) -> int:
-    """Write v.CS, ascending, by descending the kt-tree; the same set as the scan's."""
+    """Write v.CS, ascending, by descending the kt-tree.
+
+    The same set as the scan's.
+    """
     count, top = np.int64(0), np.int64(1)
     # Nodes wait at the far end of the buffer of candidates, which holds one place per node more.
     room = len(found)

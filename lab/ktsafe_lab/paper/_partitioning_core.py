@@ -18,7 +18,9 @@ def cluster(
     centres: NDArray[np.int64],
     capacity: int,
 ) -> NDArray[np.int32]:
-    """Return the centre, by number, that each vertex is nearest to; -1 outside and unreached.
+    """Return the centre, by number, that each vertex is nearest to.
+
+    -1 outside and unreached.
 
     Breadth first from all centres at once, so a tie goes to the centre of the lower number. A
     cluster of `capacity` vertices takes no more, but its vertices are passed through.
@@ -60,7 +62,10 @@ def estimate(
     cost_of_degree: NDArray[np.float64],
     merging_cost_of_degree: NDArray[np.float64],
 ) -> float:
-    """Return Eq. 3 for n = 1: every vertex and halo vertex at the cost of its nearest sample."""
+    """Return Eq. 3 for n = 1.
+
+    Every vertex and halo vertex at the cost of its nearest sample.
+    """
     total = 0.0
     seen = np.zeros(parts, dtype=np.int64)
     touched = np.empty(parts, dtype=np.int64)

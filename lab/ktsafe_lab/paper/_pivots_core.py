@@ -1,4 +1,7 @@
-"""Kernel of pivot set selection: how many pairs a set of pivots tells apart."""
+"""Kernel of pivot set selection.
+
+How many pairs a set of pivots tells apart.
+"""
 
 # mypy: disable-error-code="no-any-return,return-value"
 
@@ -13,7 +16,7 @@ from ktsafe_lab.paper._growing_core import star_distance
 
 @kernel
 def pruned_pairs(degrees: NDArray[np.int64], pivot_degrees: NDArray[np.int64], epsilon: int) -> int:
-    """Return the ordered pairs of vertices of which Lemma 5.1 rules one out for the other."""
+    """Return ordered pairs that Lemma 5.1 rules out."""
     count = 0
     for i in range(len(degrees)):
         for j in range(i):

@@ -67,7 +67,10 @@ class Work(NamedTuple):
 
 @kernel
 def anonymize_queue(g: Growing, tree: KtTree, rule: Rule, work: Work, begin: int) -> int:
-    """Make queued vertices kt-safe from `begin` on; return where it stopped for lack of room."""
+    """Make queued vertices kt-safe from `begin` on.
+
+    Return where it stopped for lack of room.
+    """
     for position in range(begin, len(work.queue)):
         v = np.int64(work.queue[position])
         if len(tree.parent):
@@ -118,7 +121,7 @@ def has_room(g: Growing, rule: Rule, work: Work, v: int, members: int, sensitive
 
 @inner_kernel
 def convert(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, u: int) -> bool:
-    """Rehearse fake neighbours of u that make it a member of v.PS, and insert them (17-23).
+    """Rehearse u's fake neighbours into v.PS, and insert them (17-23).
 
     The neighbours are chosen one by one among the classes of v's neighbourhood, the one that
     brings the distributions closest first. Nothing is inserted unless conditions 1 and 2 of
@@ -160,14 +163,14 @@ def convert(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, u: int) ->
 
 @inner_kernel
 def shift_class(g: Growing, hist: NDArray[np.int32], cls: int, step: int) -> None:
-    """Add a vertex of a class to a histogram, or take one away."""
+    """Add a class's vertex to a histogram, or remove one."""
     for j in range(g.columns.shape[1]):
         hist[g.columns[cls, j]] += step
 
 
 @inner_kernel
 def closest_class(g: Growing, work: Work, v: int, degree: int) -> int:
-    """Return the class in HN(v, 1) whose addition to the trial brings it closest to v."""
+    """Return the class in HN(v, 1) that brings the trial closest."""
     trial, wanted = work.trial[0], g.hist[v]
     n1, n2 = np.int64(g.degree[v]) + 1, np.int64(degree) + 1
     best, best_gap = np.int64(g.cls[v]), np.int64(-1)
@@ -209,7 +212,9 @@ def free_layer(g: Growing, v: int) -> int:
 
 @kernel
 def duplicate(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, count: int) -> None:
-    """Add `count` fake duplicates of v with non-sensitive values (lines 25 and 28).
+    """Add `count` fake duplicates of v with non-sensitive values.
+
+    Lines 25 and 28.
 
     A duplicate that other vertices' duplicates have begun, as their neighbour, is completed.
     """
@@ -238,7 +243,7 @@ def duplicate(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, count: i
 
 @inner_kernel
 def is_part_of(g: Growing, v: int, copy: int) -> bool:
-    """Return whether each neighbour of the copy stands for another neighbour of v.
+    """Return whether copies' neighbours stand for v's other neighbours.
 
     Marks the neighbours of v that are represented with the copy's number.
     """
@@ -261,7 +266,10 @@ def is_part_of(g: Growing, v: int, copy: int) -> bool:
 
 @inner_kernel
 def connect_like(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, copy: int) -> None:
-    """Give a duplicate of v the edges of v that it lacks; the duplicate is not counted in."""
+    """Give a duplicate of v the edges of v that it lacks.
+
+    The duplicate is not counted in.
+    """
     if rule.hops == 0:
         return
     is_part_of(g, v, copy)
@@ -286,7 +294,7 @@ def connect_like(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, copy:
 
 @inner_kernel
 def free_host(g: Growing, rule: Rule, work: Work, w: int, copy: int, layer: int) -> int:
-    """Return a vertex that can stand for w beside the copy without affecting anybody, or -1.
+    """Return a harmless stand-in for w beside the copy, else -1.
 
     It is w itself where duplicates are `attached`, else w's duplicate in the copy's layer.
     """

@@ -13,7 +13,9 @@ from ktsafe_lab.paper.vertex_generation import Setting, empty_subgraph
 
 
 def initial_candidates(part: ExpandedSubgraph, setting: Setting) -> list[NDArray[np.int64]]:
-    """Return v.CS of every vertex of a subgraph: same QI, and ged <= epsilon.
+    """Return v.CS of every vertex of a subgraph.
+
+    Same QI, and ged <= epsilon.
 
     Parameters
     ----------

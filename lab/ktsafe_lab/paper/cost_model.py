@@ -1,4 +1,7 @@
-"""The sampled cost model of Eq. 3: what a partitioning is expected to cost."""
+"""The sampled cost model of Eq. 3.
+
+What a partitioning is expected to cost.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def sampled_cost_model(
     s: int,
     sample_size: int = SAMPLE_SIZE,
 ) -> CostModel:
-    """Anonymize a sample graph by Algorithm 1 and keep what each of its vertices cost.
+    """Anonymize a sample by Algorithm 1, keeping each vertex's cost.
 
     The sample is what a walk in breadth finds from random vertices, so degrees inside it are
     like those of the graph. It is divided into s parts, so it has borders to merge.
@@ -108,7 +111,10 @@ def sampled_vertices(
 
 
 def _nearest_means(degrees: NDArray[Any], values: NDArray[Any], top: int) -> NDArray[np.float64]:
-    """Return for each degree up to `top` the mean value at the nearest degree, the lower of two."""
+    """Return mean values at degrees up to `top`, nearest where missing.
+
+    Of two nearest the lower one.
+    """
     if not len(degrees):
         return np.zeros(top + 1)
     known, inverse = np.unique(degrees, return_inverse=True)

@@ -26,7 +26,7 @@ from ktsafe_lab.paper.vertex_generation import (
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """Which of the paper's optimizations, and which of its variations, are in use.
+    """The paper's optimizations and variations in use.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Variant:
 
 
 def kt_safe_graph(request: Request, variant: Variant) -> MergedGraph:
-    """Return G' by the paper's Algorithm 1. It is in general *not* kt-safe.
+    """Return G' by Algorithm 1, in general *not* kt-safe.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def kl_graph(
 def degree_sequence(
     degrees: NDArray[np.int64], labels: NDArray[np.int32], k: int, diversity: int
 ) -> NDArray[np.int64]:
-    """Return a k-degree-l-diverse degree for each vertex, none below its own, of even sum.
+    """Return k-degree-l-diverse degrees, none below its own, even sum.
 
     Descending by degree, vertices join the current group until it has k vertices and l labels; the
     next ones join on while lifting them costs no more than lifting those after them to them.
@@ -140,7 +140,10 @@ def _join_lacking(
 
 
 def _least_positive(target: NDArray[np.int64]) -> int:
-    """Return the least positive target; an odd one, if there is any, serves any number of ends."""
+    """Return the least positive target.
+
+    An odd one, if there is any, serves any number of ends.
+    """
     positive = target[target > 0]
     odd = positive[positive % 2 == 1]
     return int(odd.min() if len(odd) else positive.min(initial=1))
@@ -153,7 +156,7 @@ def _serve_by_noise(
     n: int,
     rng: np.random.Generator,
 ) -> int:
-    """Join what is still lacking to noise vertices of one existing degree; return their number."""
+    """Join the lacking rest to noise vertices of one degree; count them."""
     ends = [int(v) for v in np.flatnonzero(lacking) for _ in range(int(lacking[v]))]
     lacking[:] = 0
     noise: list[int] = []
@@ -178,7 +181,7 @@ def _serve_by_noise(
 
 
 def _split_edge(edges: set[tuple[int, int]], vertex: int, n: int, rng: np.random.Generator) -> None:
-    """Replace an edge (a, b) of originals by (a, vertex) and (vertex, b): only `vertex` gains."""
+    """Replace (a, b) by (a, vertex), (vertex, b): only `vertex` gains."""
     candidates = sorted(edge for edge in edges if edge[1] < n)
     around = {u for edge in edges if vertex in edge for u in edge}
     rng.shuffle(candidates)

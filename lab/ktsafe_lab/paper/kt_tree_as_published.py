@@ -121,7 +121,9 @@ def build_kt_tree(
 def _levels(
     centre: NDArray[np.float64], pivot_degrees: NDArray[np.int64]
 ) -> tuple[list[int], list[int]]:
-    """Return the parent and the pivot of each node; leaves come first, the root last.
+    """Return the parent and the pivot of each node.
+
+    Leaves come first, the root last.
 
     `centre` is the mean degree of each leaf.
     """

@@ -1,4 +1,6 @@
-"""Merging of anonymized subgraphs (Algorithm merge_subgraphs), as unsafe as the text has it.
+"""Merging of anonymized subgraphs, as unsafe as the text.
+
+Algorithm merge_subgraphs.
 
 A vertex has one version in its own subgraph, and one in each subgraph whose halo it is in. Two
 versions become one where neither neighbourhood was changed; otherwise both are kept. As pairs of

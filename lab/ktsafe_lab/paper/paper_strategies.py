@@ -1,4 +1,6 @@
-"""The paper's strategies as entries of the registry: none, pruning, partition, both, kl-graph.
+"""The paper's strategies as entries of the registry.
+
+None, pruning, partition, both, kl-graph.
 
 Their releases are for comparison: what the text leaves unsafe stays unsafe, and the strict verifier
 says how much that is.

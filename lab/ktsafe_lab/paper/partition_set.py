@@ -1,4 +1,7 @@
-"""Selection of a good partitioning by the cost model (Algorithm "Graph Partitioning Set")."""
+"""Selection of a partitioning by the cost model.
+
+Algorithm "Graph Partitioning Set".
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ from ktsafe_lab.paper.subgraph import ExpandedSubgraph
 def partition_graph(
     graph: AttributedGraph, gamma: int, s: int, rng: np.random.Generator
 ) -> list[ExpandedSubgraph]:
-    """Divide a graph into s subgraphs of similar sizes, those into s, down to gamma vertices.
+    """Divide a graph by s, again and again, down to gamma.
+
+    Subgraphs have similar sizes, in vertices.
 
     Each subgraph is then expanded by its border vertices' neighbours. A graph of at most gamma
     vertices is its own and only part.
@@ -96,7 +98,7 @@ def cluster_around(
 
 
 def expand(graph: AttributedGraph, part: NDArray[np.int32], parts: int) -> list[ExpandedSubgraph]:
-    """Return the parts, each with duplicates of the neighbours of its border vertices (n = 1).
+    """Return the parts with duplicates of border neighbours (n = 1).
 
     *Departure*: edges between two halo vertices are left out; a star does not show them.
     """

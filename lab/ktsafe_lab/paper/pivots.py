@@ -29,7 +29,7 @@ def select_pivots(
     sample_size: int = SAMPLE_SIZE,
     iterations: int = ITERATIONS,
 ) -> NDArray[np.int32]:
-    """Return vertices whose neighbourhoods, as pivots, rule out most pairs of a sample.
+    """Return vertices that, as pivots, rule out most pairs of a sample.
 
     Parameters
     ----------

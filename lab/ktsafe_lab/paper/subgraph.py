@@ -1,4 +1,4 @@
-"""The subgraphs that Algorithm 1 works on, one after another or side by side."""
+"""Subgraphs for Algorithm 1, in turn or side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ktsafe.graph import AttributedGraph
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExpandedSubgraph:
-    """A part of the graph and duplicates of its border vertices' neighbours (the halo).
+    """A part with its halo: duplicates of border vertices' neighbours.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class AnonymizedSubgraph:
 
     @cached_property
     def is_changed(self) -> NDArray[np.bool_]:
-        """Whether HN(v, 1) differs from that in g, bool, for each vertex of g."""
+        """Whether HN(v, 1) differs from g's, bool, by vertex of g."""
         changed = np.zeros(len(self.origin) + len(self.inserted), dtype=np.bool_)
         changed[self.inserted_edges.reshape(-1)] = True
         return changed[: len(self.origin)]

@@ -1,4 +1,6 @@
-"""Making the vertices of one subgraph kt-safe, in order (Algorithm 1, lines 4-8; Algorithm 2).
+"""Safety of one subgraph's vertices, in order.
+
+Algorithm 1, lines 4-8; Algorithm 2.
 
 What the text leaves open is read so:
 
@@ -125,7 +127,7 @@ def similarity_rule(params: PrivacyParams, distance: Distance = "emd") -> Rule:
 
 
 def processing_order(part: ExpandedSubgraph) -> NDArray[np.int32]:
-    """Return Q_g: the vertices by the number of their neighbours, ascending (line 4)."""
+    """Return Q_g: vertices by ascending numbers of neighbours (line 4)."""
     degrees = np.bincount(part.edges.reshape(-1), minlength=len(part.origin))
     return np.argsort(degrees, kind="stable").astype(np.int32)
 

@@ -1,1 +1,1 @@
-"""Tolerant releases: protection sets within t and epsilon, as wide as the definition allows."""
+"""Tolerant releases: protection sets as wide as t and epsilon allow."""

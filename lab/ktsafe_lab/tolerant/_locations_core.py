@@ -1,4 +1,4 @@
-"""Kernels that count the protection sets of all vertices, exactly after every move of one.
+"""Kernels that count protection sets exactly after every move.
 
 The sets are the maximal ones of the definition, over the whole class. All vertices on one location
 (class and histogram) have the same set, so locations are counted.
@@ -103,7 +103,10 @@ def is_within(
     i: int,
     size: int,
 ) -> bool:
-    """Return whether values are distributed at a location as in other stars, within t."""
+    """Return whether a location's distributions are within t of others.
+
+    Of other stars.
+    """
     bound = 2 * t[0] * row[-1] * size
     for a in range(len(offsets) - 1):
         off = 0
@@ -116,7 +119,7 @@ def is_within(
 
 @inner_kernel
 def find_alike(at: LocationTable, rule: Tolerance, c: int, row: Row) -> int:
-    """List the locations of class c whose stars are alike to others; return how many they are."""
+    """List locations of class c with stars alike to others; count them."""
     n, size, apart, sizes = 0, row[-1], rule.degrees_apart, at.size
     for i in range(at.first[c], at.top[c]):
         if abs(sizes[i] - size) <= apart and is_within(
@@ -136,7 +139,7 @@ def row_of(at: LocationTable, v: int) -> Row:
 
 @inner_kernel
 def _is_unsafe(in_set: NDArray[np.int64], rule: Tolerance, floor: int) -> bool:
-    """Return whether a protection set with so many members of each kind is not as it must be."""
+    """Return whether a protection set of these members is deficient."""
     size, sensitive, real = in_set[0], in_set[1], in_set[2]
     is_sensitive = sensitive * rule.alpha[1] > rule.alpha[0] * size
     return bool(size < rule.k or is_sensitive or real < floor)
@@ -144,7 +147,7 @@ def _is_unsafe(in_set: NDArray[np.int64], rule: Tolerance, floor: int) -> bool:
 
 @inner_kernel
 def _count(at: LocationTable, rule: Tolerance, v_class: int, n: int, kind: Row, by: int) -> None:
-    """Add a vertex to, or take it from, the protection sets of the n locations that are listed."""
+    """Add or remove a vertex in the listed n locations' sets."""
     floor = at.floor[v_class]
     for i in at.found[:n]:
         was = at.here[i, 0] > 0 and _is_unsafe(at.in_set[i], rule, floor)
@@ -156,7 +159,7 @@ def _count(at: LocationTable, rule: Tolerance, v_class: int, n: int, kind: Row, 
 
 @inner_kernel
 def _stand(at: LocationTable, rule: Tolerance, v_class: int, i: int, kind: Row, by: int) -> None:
-    """Add a vertex to those at a location, or take it from them, whatever their sets are."""
+    """Add or remove a vertex at a location, whatever its sets."""
     was = at.here[i, 0] > 0
     for j in range(3):
         at.here[i, j] += by * kind[j]
@@ -178,7 +181,7 @@ def leave(at: LocationTable, vertices: Vertices, rule: Tolerance, v: int) -> Non
 
 @kernel
 def arrive(at: LocationTable, vertices: Vertices, rule: Tolerance, v: int, row: Row) -> None:
-    """Put a vertex where stars have a histogram, and at last their size."""
+    """Put a vertex where stars have a histogram and size."""
     c, kind = vertices.classes[v], vertices.counts_as[v]
     n = find_alike(at, rule, c, row)
     own = -1

@@ -46,7 +46,10 @@ class Edges(NamedTuple):
 
 @inner_kernel
 def _are_alike(at: LocationTable, rule: Tolerance, c: int, row: NDArray[np.int64], n: int) -> bool:
-    """Return whether n vertices of class c or more have stars that are alike to others."""
+    """Return whether n class-c vertices have stars like others.
+
+    n or more.
+    """
     size, apart, sizes = row[-1], rule.degrees_apart, at.size
     for i in range(at.first[c], at.top[c]):
         if n <= 0:
@@ -60,7 +63,7 @@ def _are_alike(at: LocationTable, rule: Tolerance, c: int, row: NDArray[np.int64
 
 @inner_kernel
 def _balance(edges: Edges, i: int, v: int, rng: np.random.Generator) -> int:
-    """Return an edge at v whose flip keeps the degree if i is flipped, -1 if none is found."""
+    """Return an edge at v that balances flipping i, else -1."""
     first, n = edges.first[v], edges.first[v + 1] - edges.first[v]
     found = -1
     for _ in range(TRIES):
@@ -76,7 +79,7 @@ def _balance(edges: Edges, i: int, v: int, rng: np.random.Generator) -> int:
 def _rows_after(
     at: LocationTable, vertices: Vertices, edges: Edges, flips: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Flip edges; return the vertices at their ends, and their histograms and sizes then."""
+    """Flip edges; return their ends with new histograms and sizes."""
     moved = np.empty(2 * len(flips), dtype=np.int64)
     rows = np.empty((2 * len(flips), at.histogram.shape[1] + 1), dtype=np.int64)
     n = 0
@@ -101,7 +104,7 @@ def _rows_after(
 def _flip(
     at: LocationTable, vertices: Vertices, rule: Tolerance, edges: Edges, flips: NDArray[np.int64]
 ) -> bool:
-    """Flip edges unless somebody becomes unsafe; return whether it was done."""
+    """Flip edges unless a person becomes unsafe; return whether it was done."""
     moved, rows = _rows_after(at, vertices, edges, flips)
     j, possible = 0, True
     while j < len(moved) and possible:
@@ -137,7 +140,9 @@ def search(
     heat: float,
     rng: np.random.Generator,
 ) -> None:
-    """Try to flip random edges, each with others that keep the degrees of none, one or both ends.
+    """Flip random edges on trial, with others that keep degrees.
+
+    Those of none, one or both ends.
 
     Those that undo more edits than they make are flipped if everybody stays safe; others as often
     as the heat allows.

@@ -1,4 +1,4 @@
-"""Where the vertices of a release are, and what protection sets they have there."""
+"""Locations of a release's vertices, and their protection sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def located(
     edges: NDArray[np.int32],
     params: PrivacyParams,
 ) -> tuple[core.LocationTable, core.Vertices, core.Tolerance]:
-    """Return all vertices at their locations, for one hop and the walk reading.
+    """Return all vertices at their locations, for one-hop walks.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Edits that a safe release does not need: undone one by one, as t and epsilon allow.
+"""Edits that a safe release does not need.
+
+Undone one by one, as t and epsilon allow.
 
     repeat, cooler each time:
         flip a random edge, and others at its ends that keep their degrees
@@ -37,7 +39,7 @@ DENSE = 20
 
 
 def undone(request: Request, released: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the edges of a release that is nearer to the true graph, and as safe.
+    """Return a release's edges nearer to the truth, as safe.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Releases that use t and epsilon as the definition allows: edits of a safe release are undone.
+"""Releases that use t and epsilon as the definition allows.
+
+Edits of a safe release are undone.
 
     start    =  cohorts equal attribute by attribute or by tuple, more edges inserted than pays
         there                                                       (ktsafe_lab.by_attribute)
@@ -28,7 +30,7 @@ F1_GAIN = 0.1
 
 
 def tolerant(request: Request) -> Plan:
-    """Return the plan of a release that costs at most what one without any edge would."""
+    """Return a plan that costs no more than showing no edge."""
     graph = request.graph
     start, by_value = before_rewiring(request, price=PRICE).edges, by_attribute(request)
     if by_value is not None and (
