@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases dates erasures faults flips kills fuzz \
-	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
+	docs reference kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -139,6 +139,9 @@ prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into
 
 docs: $(STAMP) ## build the documentation site into ./build/site; a warning fails
 	$(RUN) ops/site/build.py build/site
+
+reference: $(STAMP) ## write the reference of configuration, commands and metrics from the code
+	$(RUN) -m tests.ops.reference docs
 
 kernels: $(STAMP) ## compile all kernels for this Python and platform, and put them into the package
 	rm -rf build/kernels ktsafe/compiled_kernels/kernels-*

@@ -24,9 +24,8 @@ CHAPTERS = (
     "one-release",
     "files",
     "sequences",
-    "more-than-one-hop",
     "operators",
-    "service",
+    "events",
     "report",
     "commands",
 )

@@ -1,6 +1,6 @@
 """The table of metrics: name, kind, notice that each is taken from, help, labels, samples.
 
-The registry, the list in docs/monitoring.md, and the checks of dashboards and rules are derived
+The registry, the list in docs/metrics.md, and the checks of dashboards and rules are derived
 from it. All of it is the operators' private plane: event counts, lag and durations tell of the true
 graph. What tells most of it says PRIVATE in its help text. The secrets of a release say SECRET and
 stand in `ktsafe.stream.monitoring.metrics_secrets`. The released sizes are always there, because
@@ -94,7 +94,7 @@ class Metric(NamedTuple):
 
     @property
     def row(self) -> str:
-        """The row of the metric in docs/monitoring.md."""
+        """The row of the metric in docs/metrics.md."""
         labels = ", ".join(f"`{label}`" for label in self.labels)
         return f"| `{self.name}` | {self.kind} | {labels} | {self.text} |"
 

@@ -20,7 +20,6 @@ from ktsafe.stream.files.release_figures import (
     StatisticsBudget,
 )
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
-from ktsafe.stream.monitoring.metrics_secrets import SECRETS as SECRET_METRICS
 from ktsafe.stream.monitoring.metrics_table import (
     DEAD_LETTER_REASONS,
     EVENT_LABELS,
@@ -34,7 +33,6 @@ from ktsafe.stream.monitoring.metrics_table import (
 )
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.workers.pool import WorkInParts
-from tests.ops.tools import ROOT
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6}
@@ -349,10 +347,3 @@ def test_exposition_follows_the_accept_header() -> None:
     assert plain.startswith("text/plain")
     assert asked.startswith("application/openmetrics-text")
     assert body.endswith(b"# EOF\n")
-
-
-def test_docs_list_every_metric() -> None:
-    """The page lists each metric of the table, with its kind, labels and help, and no other."""
-    page = (ROOT / "docs/monitoring.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `ktsafe_.*$", page, re.MULTILINE)
-    assert rows == [metric.row for metric in (*METRICS, *SECRET_METRICS)]
