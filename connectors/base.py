@@ -1,7 +1,7 @@
 """The seams of the service: event source, dead-letter sink, release sink and release reader.
 
 Every implementation (`files`, `kafka_topics`, and one in memory for tests) passes the contract
-tests of `ktsafe.testing`, and so should yours: docs/plug-ins.md.
+tests of `ktsafe_lab.contracts`, and so should yours: docs/plug-ins.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,7 +27,6 @@ KNOW_ASSESSMENT = {
     "ktsafe/protection/protect.py",
     "ktsafe/protection/protected.py",
     "ktsafe/protection/snapshots.py",
-    "ktsafe/testing/attack_contract.py",
     "stream/commands/advise.py",
     "stream/commands/anonymize.py",
     "stream/commands/audit.py",
@@ -43,8 +41,8 @@ KNOW_ASSESSMENT = {
     "stream/release/snapshotter.py",
 }
 """Modules below `ktsafe.assess` that still import it. The list only shrinks."""
-TESTING = ROOT / "ktsafe" / "testing"
-"""Contracts of connectors, for those who write one: above the connectors, below nothing."""
+CONTRACTS = "ktsafe_lab.contracts"
+"""What connectors and attacks are tested by, ours and others: all that tests take from there."""
 PROTECTED = ROOT / "ktsafe" / "protection" / "protected.py"
 SNAPSHOTS = ROOT / "ktsafe" / "protection" / "snapshots.py"
 """A protected graph writes itself and shows its page, and a sequence of graphs publishes one, when
@@ -86,11 +84,7 @@ def modules_of(package: str) -> list[Path]:
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_only_what_lies_below(package: str) -> None:
     """A package imports of ours only itself and what it is allowed to."""
-    modules = [
-        path
-        for path in modules_of(package)
-        if TESTING not in path.parents and path not in {PROTECTED, SNAPSHOTS}
-    ]
+    modules = [path for path in modules_of(package) if path not in {PROTECTED, SNAPSHOTS}]
     assert modules
     forbidden = OURS - MAY_IMPORT[package] - {package} | {"relative import beyond the package"}
     found = [
@@ -126,20 +120,14 @@ def test_a_protected_graph_loads_what_lies_above_only_when_asked(path: Path) -> 
 
 
 def test_contracts_know_the_connectors_only() -> None:
-    """What is shipped to test connectors with imports their base, and pytest, and nothing else."""
-    ours = {name for path in TESTING.rglob("*.py") for _, name in imported(path)} & OURS
-    assert ours == {"assess", "connectors", "ktsafe"}
-    assert not [
-        path
-        for package in MAY_IMPORT
-        for path in modules_of(package)
-        if TESTING not in path.parents
-        and re.search(r"^ *(from|import) ktsafe\.testing", path.read_text("utf-8"), re.MULTILINE)
-    ]
+    """What others test connectors with imports their base, and pytest, and nothing else."""
+    folder = ROOT / "lab" / CONTRACTS.replace(".", "/")
+    ours = {name for path in folder.rglob("*.py") for _, name in imported(path)} & OURS
+    assert ours == {"assess", "connectors", "ktsafe", "ktsafe_lab"}
 
 
 def test_the_laboratory_is_walled() -> None:
-    """No test of the core imports it, and its package needs no checkout."""
+    """No test of the core imports it, but the contracts; and its package needs no checkout."""
     found = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for folder, forbidden in (
@@ -150,6 +138,7 @@ def test_the_laboratory_is_walled() -> None:
         for path in sorted((ROOT / folder).rglob("*.py"))
         for line, name in imported(path)
         if name in forbidden
+        if f"from {CONTRACTS}" not in path.read_text("utf-8").splitlines()[line - 1]
     ]
     assert found == []
 

@@ -13,7 +13,7 @@ import pytest
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.connectors.files import FileDeadLetterSink, blank_dead_letters
 from ktsafe.connectors.letters import PREFIX
-from ktsafe.testing.letter_contract import BYTES_MAX, Found, LetterContract, letter
+from ktsafe_lab.contracts.letter_contract import BYTES_MAX, Found, LetterContract, letter
 
 
 class FileLetterWorld:

@@ -8,7 +8,7 @@ import pytest
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.connectors.files import FileDeadLetterSink
 from ktsafe.connectors.letters import PREFIX
-from ktsafe.testing.letter_contract import letter
+from ktsafe_lab.contracts.letter_contract import letter
 
 
 def offsets(path):

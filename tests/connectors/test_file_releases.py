@@ -14,7 +14,7 @@ from ktsafe.connectors.files import (
     FileReleaseReader,
     FileReleaseSink,
 )
-from ktsafe.testing.release_contract import FILES, ReleaseContract, content, stage
+from ktsafe_lab.contracts.release_contract import FILES, ReleaseContract, content, stage
 
 
 class FileReleaseWorld:

@@ -16,7 +16,7 @@ from ktsafe.connectors.files import (
     FileSource,
 )
 from ktsafe.connectors.letters import TRUNCATED, TRUNCATED_SHA256
-from ktsafe.testing.source_contract import N_PARTITIONS, SourceContract, read_all, values_of
+from ktsafe_lab.contracts.source_contract import N_PARTITIONS, SourceContract, read_all, values_of
 
 
 class FileWorld:

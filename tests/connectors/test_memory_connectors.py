@@ -9,9 +9,9 @@ import pytest
 from ktsafe.connectors.base import DeadLetter, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SinkConflict, Unavailable
 from ktsafe.connectors.letters import keep
-from ktsafe.testing.letter_contract import BYTES_MAX, Found, LetterContract, letter
-from ktsafe.testing.release_contract import FILES, ReleaseContract, stage
-from ktsafe.testing.source_contract import N_PARTITIONS, SourceContract
+from ktsafe_lab.contracts.letter_contract import BYTES_MAX, Found, LetterContract, letter
+from ktsafe_lab.contracts.release_contract import FILES, ReleaseContract, stage
+from ktsafe_lab.contracts.source_contract import N_PARTITIONS, SourceContract
 from tests.memory_connectors import (
     Crash,
     Faults,

@@ -21,7 +21,7 @@ EXAMPLE = ROOT / "ops" / "examples" / "sqlite_sink"
 CONTRACT = """
 import pytest
 from ktsafe.stream.config.connector_kinds import Site
-from ktsafe.testing import ReleaseContract
+from ktsafe_lab.contracts import ReleaseContract
 from ktsafe_sqlite_sink import SqliteSinkTable
 
 class World:

@@ -28,7 +28,7 @@ from ktsafe.connectors.kafka_topics import (
 
 from kafka import KafkaConsumer, TopicPartition  # isort: skip -- after the connectors, which quieten its import
 from ktsafe.stream.errors import Exit
-from ktsafe.testing import release_contract
+from ktsafe_lab.contracts import release_contract
 from ops.broker.broker import Broker
 from tests import feeds, running, services
 from tests.faults.on_disk import PEOPLE, killed_and_started

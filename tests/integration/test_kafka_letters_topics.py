@@ -17,7 +17,7 @@ from ktsafe.connectors.kafka_topics import (
     create_topics,
 )
 from ktsafe.connectors.letters import PREFIX
-from ktsafe.testing.letter_contract import BYTES_MAX, Found, LetterContract, letter
+from ktsafe_lab.contracts.letter_contract import BYTES_MAX, Found, LetterContract, letter
 from ops.broker.broker import Broker
 from tests.integration.cluster import Cluster
 

@@ -23,7 +23,7 @@ from ktsafe.connectors.kafka_topics import (
     chunks,
 )
 from ktsafe.connectors.kafka_topics import release_sink as sink_module
-from ktsafe.testing.release_contract import (
+from ktsafe_lab.contracts.release_contract import (
     CHUNK_BYTES,
     FILES,
     TRANSACTION_BYTES_MAX,

@@ -12,7 +12,7 @@ from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
 from ktsafe.connectors.kafka_topics import KafkaSettings, KafkaSource
 from ktsafe.connectors.kafka_topics import kafka_source as source_module
-from ktsafe.testing.source_contract import (
+from ktsafe_lab.contracts.source_contract import (
     N_PARTITIONS,
     SourceContract,
     next_offsets,

@@ -17,8 +17,8 @@ from ktsafe.connectors.kafka_topics import (
     KafkaSource,
     Role,
 )
-from ktsafe.testing.release_contract import stage
-from ktsafe.testing.source_contract import read_all
+from ktsafe_lab.contracts.release_contract import stage
+from ktsafe_lab.contracts.source_contract import read_all
 from tests.integration.cluster import Cluster
 
 # After the connectors, which import kafka-python without its warnings.

@@ -10,7 +10,7 @@ from ktsafe.assess.attacks.suite import GROUP
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
-from ktsafe.testing import AttackContract
+from ktsafe_lab.contracts import AttackContract
 from tests import plug_ins
 
 PARAMS = PrivacyParams(k=5)
