@@ -1,4 +1,6 @@
-"""The seams of the service: event source, dead-letter sink, release sink and release reader.
+"""The seams of the service.
+
+Event source, dead-letter sink, release sink and release reader.
 
 Every implementation (`files`, `kafka_topics`, and one in memory for tests) passes the contract
 tests of `ktsafe_lab.contracts`, and so should yours: docs/plug-ins.md.
@@ -49,14 +51,16 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class Source(Protocol):
-    """A set of partitions that can be read from any offset and read again.
+    """Partitions that can be read from any offset, repeatedly.
 
     Life cycle: `open` once, then any of the others, then `close`. Not thread-safe: the loop
     owns it.
     """
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
-        """Connect and seek every partition to its next offset (0 or the beginning if absent).
+        """Connect and seek every partition to its next offset.
+
+        That is 0, or the beginning if absent.
 
         `identity` is what `identity()` returned when the positions were stored ({} at first).
 
@@ -71,7 +75,9 @@ class Source(Protocol):
         """
 
     def identity(self) -> dict[str, str]:
-        """Return what tells this source from another (cluster and topic id; hash of a file's head).
+        """Return the source's identity.
+
+        Cluster and topic id, or the hash of a file's head.
 
         May grow (a new file or partition) but a stored entry never changes its value.
         """
@@ -87,7 +93,7 @@ class Source(Protocol):
         """
 
     def pause(self, partition: TopicPartition, at_offset: int) -> None:
-        """Stop `partition`; the next record it returns after `resume` is the one at `at_offset`.
+        """Stop `partition`; after `resume` it returns `at_offset` next.
 
         Records at or beyond `at_offset` that `poll` returned already will be returned again.
         """
@@ -96,23 +102,31 @@ class Source(Protocol):
         """Let `partition` go on. Resuming one that is not paused does nothing."""
 
     def at_end(self, partition: TopicPartition) -> bool:
-        """Whether every record that exists now has been returned (a final file: for good)."""
+        """Whether every record that exists now has been returned.
+
+        A final file is then at its end for good.
+        """
 
     def passed(self, partition: TopicPartition) -> int:
-        """Return the offset from which `partition` goes on: all records before were returned.
+        """Return the offset from which `partition` goes on.
+
+        All records before were returned.
 
         It may lie beyond the last record and one. Offsets between may have held what is no record,
         such as the mark at which a transaction ended, or records that were taken back.
         """
 
     def has_open_transaction(self, partition: TopicPartition) -> bool:
-        """Whether records lie behind the end, which a transaction may still add or take back."""
+        """Whether records lie behind the end, in an open transaction."""
 
     def lag(self) -> dict[TopicPartition, int | None]:
-        """Return the records not yet returned, by partition; None where that is not known."""
+        """Return the records not yet returned, by partition.
+
+        None where that is not known.
+        """
 
     def ends(self) -> dict[TopicPartition, int]:
-        """Return the offset of the record that will come next to each partition.
+        """Return the next record's offset in each partition.
 
         Raises
         ------
@@ -122,7 +136,10 @@ class Source(Protocol):
         """
 
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Tell the source which next offsets are durable. Advisory: for lag tools only."""
+        """Tell the source which next offsets are durable. Advisory.
+
+        For lag tools only.
+        """
 
     def close(self) -> None:
         """Release every resource. Safe to call twice."""
@@ -130,7 +147,7 @@ class Source(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A record the service will not apply, with the reason (a short fixed word, no values)."""
+    """A record that is refused, with a short fixed reason."""
 
     record: Record
     reason: str
@@ -138,7 +155,10 @@ class DeadLetter:
 
 
 class DeadLetterSink(Protocol):
-    """Where records go that cannot be applied. At least once; deduplicated by the reader."""
+    """Where records go that cannot be applied. At least once.
+
+    Deduplicated by the reader.
+    """
 
     def write(self, letters: Sequence[DeadLetter]) -> None:
         """Append `letters` and return once they are durable.
@@ -155,7 +175,9 @@ class DeadLetterSink(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReleaseBundle:
-    """All published bytes of one release, on disk, as staged: the manifest and the files it lists.
+    """All published bytes of one release, on disk, as staged.
+
+    The manifest and the files it lists.
 
     Attributes
     ----------
@@ -189,17 +211,23 @@ class ReleaseBundle:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PublishedRelease:
-    """A complete release found at the sink: its id and the sha256 of its manifest."""
+    """A complete release found at the sink.
+
+    Its id and the sha256 of its manifest.
+    """
 
     release_id: str
     digest: str
 
 
 class ReleaseSink(Protocol):
-    """Where releases are published: at most once each, whole or not at all."""
+    """Where releases are published.
+
+    At most once each, whole or not at all.
+    """
 
     def open(self) -> None:
-        """Connect; fence off an earlier instance of this service if the sink can.
+        """Connect; fence off an earlier instance if the sink can.
 
         Raises
         ------
@@ -210,7 +238,7 @@ class ReleaseSink(Protocol):
         """Return the last complete release at the sink."""
 
     def present(self) -> list[PublishedRelease] | None:
-        """Return every release at the sink, in order, by what its manifest says now.
+        """Return the sink's releases in order, by their present manifests.
 
         None where nobody could have changed one since: records of a topic stay as they are.
         """
@@ -230,7 +258,9 @@ class ReleaseSink(Protocol):
         """
 
     def withdraw(self, release_id: str, marker: bytes) -> None:
-        """Lay a marker beside a published release; its bytes stay. Done again, the last one counts.
+        """Lay a marker beside a published release.
+
+        Its bytes stay. Done again, the last one counts.
 
         Needs no `open`, since a running service may hold the sink.
 
@@ -263,7 +293,9 @@ class ReleaseReader(Protocol):
         """
 
     def check(self) -> Iterator[PublishedRelease]:
-        """Yield every complete release, once every byte of it is compared; none is kept.
+        """Yield every complete release, once every byte of it is compared.
+
+        None is kept.
 
         `ktsafe.connectors.bundles.checked` does it by reading.
 

@@ -26,7 +26,10 @@ MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 
 
 class _Manifest(msgspec.Struct, frozen=True):
-    """What a connector knows of a manifest: the sha256 of every other file, by name."""
+    """What a connector knows of a manifest.
+
+    The sha256 of every other file, by name.
+    """
 
     sha256: dict[str, str]
 
@@ -59,7 +62,7 @@ def damaged(release_id: str, name: str) -> SinkConflict:
 
 
 def check_folder(folder: Path, release_id: str) -> PublishedRelease:
-    """Return the release in `folder` after reading and checking every byte of it.
+    """Return the release in `folder`, with every byte checked.
 
     Raises
     ------
@@ -77,7 +80,10 @@ def check_folder(folder: Path, release_id: str) -> PublishedRelease:
 
 
 def check_bundle(bundle: ReleaseBundle) -> PublishedRelease:
-    """Check a staged bundle before it leaves: only what the manifest lists is ever published."""
+    """Check a staged bundle before it leaves.
+
+    Only what the manifest lists is ever published.
+    """
     if not is_safe_name(bundle.release_id):
         hint = "a release id must be a plain file name: letters, digits, '.', '_' and '-'."
         raise SinkConflict("publish release", "release id", hint)
@@ -113,7 +119,7 @@ def check_order(release: PublishedRelease, last: PublishedRelease | None, subjec
 
 
 def fenced(subject: str) -> SinkConflict:
-    """Return the error for a sink that another instance has taken over from."""
+    """Return the error for a sink that another instance took over."""
     hint = (
         "another instance of this service has taken over publishing. Only one may run; this one "
         "stops publishing."
@@ -122,7 +128,10 @@ def fenced(subject: str) -> SinkConflict:
 
 
 def file_sum(path: Path) -> str | None:
-    """Return the sha256 of a file, hexadecimal; None if it cannot be read or is no regular file."""
+    """Return the sha256 of a file, hexadecimal.
+
+    None if it cannot be read or is no regular file.
+    """
     try:
         return digest_regular(path)
     except OSError:
@@ -148,7 +157,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def rebuild(files: Mapping[str, bytes], release_id: str, into: Path) -> Path:
-    """Write the files of a release that was read to `into/<release_id>`, checked; return it.
+    """Write the files of a release that was read to `into/<release_id>`, checked.
+
+    Return it.
 
     Raises
     ------
@@ -168,7 +179,10 @@ def rebuild(files: Mapping[str, bytes], release_id: str, into: Path) -> Path:
 
 
 def checked(reader: ReleaseReader) -> Iterator[PublishedRelease]:
-    """Yield every release that `reader` has, once it is read and compared; none is kept."""
+    """Yield every release that `reader` has, once it is read and compared.
+
+    None is kept.
+    """
     with tempfile.TemporaryDirectory(prefix="ktsafe-check-") as folder:
         for bundle in reader.read(Path(folder)):
             found = PublishedRelease(bundle.release_id, bundle.digest())
@@ -177,7 +191,7 @@ def checked(reader: ReleaseReader) -> Iterator[PublishedRelease]:
 
 
 def lay_marker(folder: Path, marker: bytes) -> None:
-    """Say in the folder of a release that it is withdrawn, whole or not at all."""
+    """Mark a release's folder as withdrawn, whole or not at all."""
     temporary = folder / f".{WITHDRAWN}"
     with temporary.open("wb") as file:
         file.write(marker)
@@ -189,7 +203,7 @@ def lay_marker(folder: Path, marker: bytes) -> None:
 
 
 def not_there(release_id: str) -> Misconfigured:
-    """Return the error for a release that is to be withdrawn and was never published."""
+    """Return the error for withdrawing a release never published."""
     hint = "the sink has no such release. `ktsafe status` names those that are out."
     return Misconfigured("withdraw release", f"release {release_id}", hint)
 

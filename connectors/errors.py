@@ -1,4 +1,4 @@
-"""Errors of the connectors, named by what the operator can do about them."""
+"""Errors of the connectors, named by the operator's remedy."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ class Unavailable(ConnectorError):
 
 
 class SourceMismatch(ConnectorError):
-    """The source is not the one the stored offsets belong to: refuse to start."""
+    """The source is not the one the stored offsets belong to.
+
+    Refuse to start.
+    """
 
 
 class OffsetLost(ConnectorError):
-    """A stored offset is no longer retained by the source: refuse to start."""
+    """A stored offset is no longer retained by the source.
+
+    Refuse to start.
+    """
 
 
 class SinkConflict(ConnectorError):
-    """The sink holds a release that is ahead of, or differs from, ours: refuse to publish."""
+    """The sink's release is ahead of ours, or differs: refuse."""
 
 
 class Misconfigured(ConnectorError):

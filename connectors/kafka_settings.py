@@ -24,7 +24,7 @@ FILES: Final = (
 
 
 class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How to reach a Kafka cluster, and how long to wait for it.
+    """Access to a Kafka cluster, and patience with it.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 def _reason(error: OSError) -> str:
-    """Return why a file of TLS was refused, in OpenSSL's word or the system's."""
+    """Return why a TLS file was refused, by OpenSSL or the system."""
     if isinstance(error, ssl.SSLError):
         return error.reason or "not a PEM file of the right kind"
     return error.strerror or type(error).__name__

@@ -1,4 +1,6 @@
-"""What a dead letter says, the same for every sink: Kafka Connect's error fields, without values.
+"""What a dead letter says, the same for every sink.
+
+Kafka Connect's error fields, without values.
 
 full  the record as it came, up to a bound; beyond it a prefix, the length and the sha256
 none  where it came from, why it was refused, how long it was; nothing of its content
@@ -45,7 +47,7 @@ _SHA256: Final = re.compile(rb"[0-9a-f]{64}")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of a value: all of it, or a prefix with length and sha256 of the whole."""
+    """The kept part of a value: all, or prefix, length and sha256."""
 
     data: bytes
     length: int
@@ -58,7 +60,7 @@ class Kept:
 
 
 def keep(record: Record, bytes_max: int) -> Kept | None:
-    """Return what is kept of the record's value; None for a tombstone."""
+    """Return the kept part of the record's value; None for a tombstone."""
     value = record.value
     if value is None:
         return None

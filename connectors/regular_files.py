@@ -1,4 +1,4 @@
-"""Opens files that somebody else may have put there: regular ones, and nothing else.
+"""Opens regular files only, where others may have put something else.
 
 A pipe would keep a reader waiting for ever, and a device (or a link to one) would never end.
 """
@@ -19,12 +19,12 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether `name` is a plain file name on every platform, and not hidden."""
+    """Whether `name` is a plain, visible file name on all platforms."""
     return _SAFE_NAME.fullmatch(name) is not None
 
 
 def is_passing(error: BaseException | None) -> TypeGuard[OSError]:
-    """Whether a file could not be opened for a reason that passes, whatever is in it."""
+    """Whether a file failed to open for a passing reason."""
     return isinstance(error, OSError) and error.errno in _PASSING
 
 

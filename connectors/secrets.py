@@ -1,4 +1,6 @@
-"""Secrets: the first line of a private file, or an environment variable; never a setting's text.
+"""Secrets: the first line of a private file, or an environment variable.
+
+Never a setting's text.
 
 What goes wrong is said with the place of the secret and what to do; never with what was found.
 """
@@ -14,11 +16,11 @@ WORLD: Final = stat.S_IRWXO
 
 
 class SecretUnreadable(Exception):
-    """There is no secret where the settings say. The text tells what to do."""
+    """No secret at the place in the settings; the text helps."""
 
 
 def read_secret(key: str, file: str | None, env: str | None) -> str:
-    """Return the secret whose place is given by the settings `<key>_file` or `<key>_env`.
+    """Return the secret at the place that `<key>_file` or `<key>_env` gives.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class Signer(Protocol):
 
 
 class FileSigner:
-    """A private key in PEM, not encrypted, in a file that others cannot read.
+    """A private PEM key, not encrypted, in a file for its owner.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Event files as a source; folders as a sink of releases; a file of dead letters."""
+"""Event files as a source.
+
+Folders as a sink of releases; a file of dead letters.
+"""
 
 from ktsafe.connectors.files.dead_letter_files import FileDeadLetterSink, blank_dead_letters
 from ktsafe.connectors.files.file_source import FileSource

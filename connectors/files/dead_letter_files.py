@@ -32,7 +32,10 @@ class FileDeadLetterSink:
         self._file: int | None = None
 
     def write(self, letters: Sequence[DeadLetter]) -> None:
-        """Append `letters` and sync; what a failed write left behind is cut off again."""
+        """Append `letters` and sync.
+
+        What a failed write left behind is cut off again.
+        """
         lines = b"".join(self._line(letter) for letter in letters)
         try:
             file = self._opened()
@@ -63,7 +66,10 @@ class FileDeadLetterSink:
         return self._file
 
     def _in_place(self, file: int) -> bool:
-        """Whether the open file still bears its name: a removed or rotated one is read no more."""
+        """Whether the open file still bears its name.
+
+        A removed or rotated one is read no more.
+        """
         try:
             return os.path.samestat(os.fstat(file), self._path.stat())
         except FileNotFoundError:
@@ -86,7 +92,9 @@ class FileDeadLetterSink:
 
 
 def blank_dead_letters(path: Path, words: Sequence[bytes]) -> int:
-    """Empty every letter of a file that holds one of `words`, in one step; return how many.
+    """Empty a file's letters that hold one of `words`; count them.
+
+    It is one step.
 
     Words count where no letter, digit, "_" or "-" adjoins them, also where JSON writes them with
     escapes, in an envelope inside another too. Where a record came from and why it was refused
@@ -125,7 +133,10 @@ def _blanked(line: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 
 def _holds(data: bytes, pattern: re.Pattern[bytes]) -> bool:
-    """Whether a record holds a word, as it is or under escapes; records may be no JSON at all."""
+    """Whether a record holds a word, as it is or under escapes.
+
+    Records may be no JSON at all.
+    """
     while not pattern.search(data):
         former, data = data, unescaped(data)
         if data == former:
@@ -144,7 +155,10 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def _cut_unfinished_line(file: int) -> None:
-    """Cut off a line that a crash left without its newline: it was never confirmed."""
+    """Cut off a line that a crash left without its newline.
+
+    It was never confirmed.
+    """
     end = os.lseek(file, 0, os.SEEK_END)
     step = 64 * 1024
     at = end

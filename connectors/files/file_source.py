@@ -1,4 +1,7 @@
-"""Event files as a source: one JSON object per line, partition = index of the file in the list."""
+"""Event files as a source.
+
+One JSON object per line, partition = index of the file in the list.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ class FileSource:
         self._identity: dict[str, str] = {}
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
-        """Open every file, check that it is the one the positions belong to, and go there."""
+        """Open every file, check its identity, and seek its position."""
         if self._paths.count(STDIN) > 1:
             hint = "standard input can be one partition only; list '-' once."
             raise Misconfigured("open source", STDIN, hint)
@@ -107,7 +110,10 @@ class FileSource:
                 raise
 
     def identity(self) -> dict[str, str]:
-        """Return for each regular file that is not empty the sha256 of its first bytes."""
+        """Return the sha256 of the first bytes of non-empty files.
+
+        Only of regular ones.
+        """
         for partition in self._partitions.values():
             key = _key(partition.at)
             if key not in self._identity and not partition.stream.once:
@@ -139,7 +145,7 @@ class FileSource:
             self._wait(min(_WAIT_S, remaining_s))
 
     def pause(self, partition: TopicPartition, at_offset: int) -> None:
-        """Stop `partition` at `at_offset`, one of the offsets of the last poll or the next one."""
+        """Stop `partition` at `at_offset`, of the last poll or the next."""
         state = self._partitions[partition]
         state.paused = True
         taken_back = [record for record in state.given if record.offset >= at_offset]
@@ -168,11 +174,14 @@ class FileSource:
         return False
 
     def lag(self) -> dict[TopicPartition, int | None]:
-        """Return 0 for a partition at its end; how many lines follow otherwise is not known."""
+        """Return 0 for a partition at its end.
+
+        How many lines follow otherwise is not known.
+        """
         return {at: 0 if self.at_end(at) else None for at in self._partitions}
 
     def ends(self) -> dict[TopicPartition, int]:
-        """Return the number of lines of every file, which reads all of them."""
+        """Return every file's number of lines, by reading all of them."""
         return {at: self._length(state) for at, state in self._partitions.items()}
 
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -226,7 +235,7 @@ class FileSource:
             stream.close()
 
     def _reopen(self, state: _Partition, offset: int) -> None:
-        """Go to a line that is no longer at hand, by reading from the beginning."""
+        """Go to an earlier line by reading from the beginning."""
         if state.stream.once:
             hint = "a pipe cannot be read again; only records of the last poll can be taken back."
             raise OffsetLost("pause source", state.path, hint)

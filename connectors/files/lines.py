@@ -15,7 +15,10 @@ TAKE_BYTES_MAX: Final = 32 * BLOCK_BYTES
 
 
 class CutLine(NamedTuple):
-    """A line that was too long: a prefix, and length and sha256 of the whole."""
+    """A line that was too long.
+
+    A prefix, and length and sha256 of the whole.
+    """
 
     prefix: bytes
     length: int
@@ -110,7 +113,7 @@ class LineReader:
         return skipped
 
     def _hold(self, part: bytes) -> None:
-        """Add `part` to the unfinished line, cutting what is too long."""
+        """Add `part` to the unfinished line, cut at the limit."""
         if self._cut:
             self._cut += len(part)
             self._cut_sha256.update(part)
@@ -122,7 +125,10 @@ class LineReader:
             self._rest = self._rest[: self._line_bytes_max + 1]
 
     def _finish_last(self) -> bool:
-        """Complete the line that the end leaves unfinished; return whether there is one."""
+        """Complete the line that the end leaves unfinished.
+
+        Return whether there is one.
+        """
         if not self.pending:
             return False
         self._finish()

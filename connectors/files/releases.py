@@ -33,7 +33,7 @@ class FileReleaseSink:
         self._lock: int | None = None
 
     def open(self) -> None:
-        """Create the folder if need be, lock it and clear what a crash left unfinished."""
+        """Create the folder, lock it and clear a crash's remains."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
@@ -51,7 +51,10 @@ class FileReleaseSink:
             shutil.rmtree(leftover)
 
     def last(self) -> PublishedRelease | None:
-        """Return the last complete release, by its id; every byte of it is checked."""
+        """Return the last complete release, by its id.
+
+        Every byte of it is checked.
+        """
         names = published(self._folder)
         if not names:
             return None
@@ -111,7 +114,7 @@ class FileReleaseSink:
 
 
 def published(folder: Path) -> list[str]:
-    """Return the ids of the complete releases in a folder, in publication order.
+    """Return the ids of complete releases in a folder, in order.
 
     Raises
     ------
@@ -174,7 +177,7 @@ class FileReleaseReader:
                 return
 
     def check(self) -> Iterator[PublishedRelease]:
-        """Yield every release, once it is compared byte by byte, where it is."""
+        """Yield every release where it is, once compared byte by byte."""
         self._check_there()
         for release_id in published(self._folder):
             yield bundles.check_folder(self._folder / release_id, release_id)

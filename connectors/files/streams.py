@@ -34,15 +34,24 @@ class Stream(abc.ABC):
         return self._lines.take(count)
 
     def skip(self, count: int) -> int:
-        """Pass over `count` lines, which reads them once; return how many there were."""
+        """Pass over `count` lines, which reads them once.
+
+        Return how many there were.
+        """
         return self._lines.skip(count)
 
     def wait(self, seconds: float) -> None:  # noqa: B027 -- most need not wait
-        """Wait until there may be something to take, at most so long; files are not waited for."""
+        """Wait until there may be something to take, at most so long.
+
+        Files are not waited for.
+        """
 
     @abc.abstractmethod
     def at_end(self) -> bool:
-        """Whether all lines that exist now were taken; for a final file or a closed pipe, all."""
+        """Whether all lines that exist now were taken.
+
+        For a final file or a closed pipe, all.
+        """
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -50,7 +59,10 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def _read(self, count: int) -> bytes | None:
-        """Return up to so many next bytes; None where there are none now, b"" at the end."""
+        """Return up to so many next bytes.
+
+        None where there are none now, b"" at the end.
+        """
 
 
 def open_stream(path: str, *, follow: bool, line_bytes_max: int) -> Stream:
@@ -79,7 +91,10 @@ def open_stream(path: str, *, follow: bool, line_bytes_max: int) -> Stream:
 
 
 class PlainStream(Stream):
-    """An uncompressed file, which may grow if it is followed: then its last line waits."""
+    """An uncompressed file, which may grow if it is followed.
+
+    Then its last line waits.
+    """
 
     def __init__(self, path: str, line_bytes_max: int, *, follow: bool) -> None:
         super().__init__(path, line_bytes_max)
@@ -128,7 +143,10 @@ class CompressedStream(Stream):
         self._file = gzip.open(path, "rb")  # noqa: SIM115 -- closed by close()
 
     def at_end(self) -> bool:
-        """Whether all lines were taken; known only once a read came back empty."""
+        """Whether all lines were taken.
+
+        Known only once a read came back empty.
+        """
         if not self._lines.ready and not self._lines.pending:
             self._lines.fill()
         return self._lines.ended and not self._lines.ready
@@ -182,7 +200,10 @@ class PipeStream(Stream):
 
 
 def head_digest(path: Path) -> str | None:
-    """Return "<n>:<sha256 of the first n bytes>", n at most 4096; None for an empty file."""
+    """Return "<n>:<sha256 of the first n bytes>", n at most 4096.
+
+    None for an empty file.
+    """
     head = _head(path, HEAD_BYTES)
     return f"{len(head)}:{hashlib.sha256(head).hexdigest()}" if head else None
 

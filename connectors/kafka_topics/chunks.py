@@ -77,7 +77,7 @@ def part(release_id: str, seq: int, kind: str, value: bytes) -> ReleasePart:
 
 
 def cut(folder: Path, names: Sequence[str], chunk_bytes: int) -> Iterator[bytes]:
-    """Yield the files' bytes as chunks of equal size, the last one padded with zeros."""
+    """Yield the files' bytes as equal chunks, the last one padded."""
     rest = b""
     for name in names:
         with (folder / name).open("rb") as file:
@@ -91,7 +91,7 @@ def cut(folder: Path, names: Sequence[str], chunk_bytes: int) -> Iterator[bytes]
 
 
 def decode(record: Any) -> ReleasePart | None:
-    """Return the release part that a consumed record holds, or None if it is something else.
+    """Return the release part in a consumed record, else None.
 
     The sha256 is not checked here.
     """
@@ -115,7 +115,7 @@ def intact(found: ReleasePart) -> bool:
 
 
 def decode_marker(found: ReleasePart) -> Marker | None:
-    """Return the marker a part holds, or None if it is damaged or of a later format."""
+    """Return a part's marker, None if damaged or of a later format."""
     if found.kind != MARKER or not intact(found):
         return None
     try:

@@ -131,7 +131,7 @@ def translated(
 def connect(
     make: Callable[[], T], op: str, subject: str, settings: KafkaSettings, *, retry: bool = True
 ) -> T:
-    """Make a client, trying for up to `retry_for_s` while the cluster cannot be reached.
+    """Make a client, trying for up to `retry_for_s`.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def producing_options(settings: KafkaSettings) -> dict[str, Any]:
 
 
 def reading_options(settings: KafkaSettings) -> dict[str, Any]:
-    """Return the options of a consumer that reads committed records, and belongs to no group."""
+    """Return the options of a consumer of committed records without group."""
     return {
         **bootstrap_options(settings),
         "group_id": None,
@@ -190,7 +190,7 @@ def reading_options(settings: KafkaSettings) -> dict[str, Any]:
 def admin_client(
     op: str, subject: str, settings: KafkaSettings, *, at_work: bool = False
 ) -> Iterator[Any]:
-    """Give an administrative client whose errors are ours, and close it."""
+    """Yield an administrative client that raises our errors, and close it."""
     options = bootstrap_options(settings)
     admin = connect(lambda: KafkaAdminClient(**options), op, subject, settings)
     try:
@@ -201,7 +201,7 @@ def admin_client(
 
 
 def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo | None:
-    """Return what a topic is, or None if there is none of this name."""
+    """Return a topic's description, None if there is none."""
     timeout_s = settings.request_timeout_s
     cluster = bounded(admin.describe_cluster, timeout_s, "describe cluster")
     found = bounded(lambda: admin.describe_topics([topic]), timeout_s, "describe topic")
@@ -225,7 +225,9 @@ def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo
 
 
 def topic_settings(admin: Any, topic: str, settings: KafkaSettings) -> dict[str, str]:
-    """Return the settings of a topic; nothing where they may not be read.
+    """Return the settings of a topic.
+
+    Nothing where they may not be read.
 
     kafka-python drops the error code of that answer; a topic without any setting there is not.
     """
@@ -241,7 +243,9 @@ def topic_settings(admin: Any, topic: str, settings: KafkaSettings) -> dict[str,
 def check_rights(
     info: TopicInfo, needed: Sequence[str], op: str, topic: str, settings: KafkaSettings
 ) -> None:
-    """Refuse a topic that this user may not use as it must, where the cluster says what it may.
+    """Refuse a topic without the rights that this user needs.
+
+    Where the cluster tells them.
 
     Raises
     ------
@@ -260,7 +264,7 @@ def check_rights(
 def topic_there(
     op: str, topic: str, settings: KafkaSettings, *rights: str, at_work: bool = False
 ) -> TopicInfo:
-    """Return what a topic is that must be there, and that this user may use as `rights` say.
+    """Return the description of a required topic with given `rights`.
 
     Raises
     ------
@@ -273,7 +277,7 @@ def topic_there(
 def topic_found(
     admin: Any, op: str, topic: str, settings: KafkaSettings, *rights: str
 ) -> TopicInfo:
-    """Return what a topic is that must be there, as `topic_there`, by a client that is open.
+    """Return a required topic's description by an open client.
 
     Raises
     ------
@@ -292,7 +296,7 @@ def topic_found(
 
 @contextmanager
 def reading(op: str, topic: str, settings: KafkaSettings, *, retry: bool = False) -> Iterator[Any]:
-    """Give a consumer of committed records that belongs to no group, and close it."""
+    """Yield a consumer of committed records without group, and close it."""
     options = reading_options(settings)
     consumer = connect(lambda: KafkaConsumer(**options), op, topic, settings, retry=retry)
     try:
@@ -344,13 +348,16 @@ def seek(consumer: Any, partition: TopicPartition, offset: int) -> None:
 
 
 def known_position(consumer: Any, partition: TopicPartition) -> int | None:
-    """Return the next offset of an assigned partition as the consumer knows it; costs nothing."""
+    """Return an assigned partition's next offset, at no cost."""
     position = consumer._subscription.assignment[partition].position  # noqa: SLF001
     return None if position is None else int(position.offset)
 
 
 def known_top(consumer: Any, partition: TopicPartition) -> int | None:
-    """Return the end of an assigned partition, open transactions included, as fetched last."""
+    """Return an assigned partition's end, open transactions included.
+
+    As fetched last.
+    """
     state = consumer._subscription.assignment.get(partition)  # noqa: SLF001
     return None if state is None or state.highwater is None else int(state.highwater)
 
@@ -368,7 +375,9 @@ def refresh_metadata(consumer: Any, timeout_s: float) -> None:
 
 
 def drop_producer(producer: Any, timeout_s: float) -> None:
-    """Close a producer; what it could not deliver within `timeout_s` is given up.
+    """Close a producer.
+
+    What it could not deliver within `timeout_s` is given up.
 
     `KafkaProducer.close` raises if something stays undelivered, and leaves its sender running.
     """
@@ -386,7 +395,7 @@ def drop_producer(producer: Any, timeout_s: float) -> None:
 
 
 def drop_consumer(consumer: Any) -> None:
-    """Close a consumer, whose offsets are nobody's, within a bound."""
+    """Close a consumer without a group's offsets, within a bound."""
     close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
 
 

@@ -1,4 +1,4 @@
-"""Reading the batches that a consumer of kafka-python fetched, in one pass from bytes to `Record`.
+"""Reads batches fetched by kafka-python, from bytes to `Record`.
 
 kafka-python makes two objects of each record and asks it for a dozen properties: most of what a
 poll takes a record. What surrounds the records stays with it: fetching,
@@ -58,7 +58,7 @@ class FetchedRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
         self.drain()
 
     def _is_left_out(self, batch: Any) -> bool:
-        """Whether a batch marks the end of a transaction, or is of one that was aborted."""
+        """Whether a batch ends a transaction, or is of an aborted one."""
         if batch.has_producer_id():
             self._consume_aborted_transactions_up_to(batch.last_offset)
             if self._contains_abort_marker(batch):
@@ -69,7 +69,7 @@ class FetchedRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
 
 
 def unpacked(topic: str, partition: int, batch: Any) -> list[Record]:
-    """Return the records of a batch of format 2 whose checksum is right.
+    """Return the records of a batch of format 2, checksum right.
 
     Raises
     ------
@@ -113,7 +113,10 @@ def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def _headers(data: bytes, at: int) -> tuple[tuple[tuple[str, bytes], ...], int]:
-    """Return the headers of a record; in Kafka a header's value may be null."""
+    """Return the headers of a record.
+
+    In Kafka a header's value may be null.
+    """
     n_headers, at = decode_varint(data, at)
     if n_headers < 0:
         raise ValueError("fewer headers than none")

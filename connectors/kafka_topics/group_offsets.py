@@ -1,4 +1,4 @@
-"""Tells a consumer group how far the service has read, for lag tools only."""
+"""Tells a consumer group the read position, for lag tools only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The first words with a broker: it listens, both sides trust each other, and it knows the user.
+"""The first words with a broker.
+
+It listens, both sides trust each other, and it knows the user.
 
 A client of kafka-python 3.0.12 meets an untrusted certificate, or a refused password, with retries
 until its timeout and no word about the reason: a refusal that comes together with the end of the
@@ -94,7 +96,7 @@ def _greet(plain: socket.socket, server: str, options: dict[str, Any], timeout_s
 
 
 class _Conversation:
-    """One question after the other, each answered within a time, however slowly it comes in."""
+    """One question after another, each answered within a time."""
 
     def __init__(self, connection: socket.socket, timeout_s: float) -> None:
         self._connection = connection
@@ -151,6 +153,6 @@ def _authenticate(conversation: _Conversation, options: dict[str, Any]) -> None:
 
 
 def _raise_refusal(answer: Any) -> None:
-    """Raise the error that an answer carries. The broker's own words stay out."""
+    """Raise the error in an answer, without the broker's words."""
     if answer.error_code:
         raise kafka_errors.for_code(answer.error_code)

@@ -1,4 +1,7 @@
-"""A topic as event source: every partition, from the stored offset, read committed."""
+"""A topic as event source.
+
+Every partition, from the stored offset, read committed.
+"""
 
 from __future__ import annotations
 
@@ -165,7 +168,10 @@ class KafkaSource:
         return end is not None and self._position(partition) >= end
 
     def passed(self, partition: TopicPartition) -> int:
-        """Return the position: marks of transactions and what was aborted lie before it."""
+        """Return the position.
+
+        Marks of transactions and what was aborted lie before it.
+        """
         return self._position(partition)
 
     def has_open_transaction(self, partition: TopicPartition) -> bool:
@@ -214,7 +220,10 @@ class KafkaSource:
                 raise SourceMismatch("open source", self._topic, hint)
 
     def _check_policy(self, policy: str | None) -> None:
-        """Refuse a topic that compacts: what an earlier record of a key said would be gone."""
+        """Refuse a topic that compacts.
+
+        What an earlier record of a key said would be gone.
+        """
         if self._begins_anywhere:
             return
         if policy is None:
@@ -232,7 +241,7 @@ class KafkaSource:
             raise Misconfigured("open source", self._topic, hint)
 
     def _check_beginnings(self) -> None:
-        """Refuse partitions that were never read and whose first records are gone."""
+        """Refuse partitions that were never read and lost their first records."""
         for partition, first in self._cut.items():
             hint = (
                 f"partition {partition} was never read, and begins at offset {first}: what came "
@@ -256,7 +265,7 @@ class KafkaSource:
         self._tops = {TopicPartition(*at): top for at, top in tops.items()}
 
     def _top(self, partition: TopicPartition) -> int:
-        """Return where a partition is known to end if open transactions count, too."""
+        """Return a partition's known end, open transactions included."""
         top = self._tops.get(partition, 0)
         if partition not in self._paused:
             # As the last fetch told it.
@@ -267,7 +276,7 @@ class KafkaSource:
     def _assign(
         self, partitions: Iterable[TopicPartition], positions: Mapping[TopicPartition, int]
     ) -> None:
-        """Add partitions, each at its position, or at its beginning if it has none."""
+        """Add partitions at their positions, or at their beginnings."""
         added = [KafkaTopicPartition(*at) for at in partitions]
         timeout_ms = int(self._settings.request_timeout_s * 1000)
         beginnings = self._consumer.beginning_offsets(added, timeout_ms)
@@ -323,7 +332,10 @@ class KafkaSource:
         log.info("topic %s has %d new partitions", self._topic, len(added))
 
     def _tell_of_rights(self, error: Exception) -> None:
-        """Say now and then that ingest waits for access rights; the cluster is not silent."""
+        """Say now and then that ingest waits for access rights.
+
+        The cluster is not silent.
+        """
         now_s = self._heard_s = time.monotonic()
         if now_s >= self._tell_at_s:
             self._tell_at_s = now_s + RIGHTS_TOLD_S
@@ -361,7 +373,7 @@ class KafkaSource:
         return polled
 
     def _check_topic_id(self, *, fetched: bool = False) -> None:
-        """Refuse a topic that took the place of the one that was opened.
+        """Refuse a topic in the place of the opened one.
 
         kafka-python fetches by name, so records of a new topic would pass for the next ones
         of the old. When records came, the id is asked for at least every `VERIFY_S`.
@@ -394,7 +406,7 @@ class KafkaSource:
             self._refresh_ends()
 
     def _refresh_ends(self) -> None:
-        """Ask for the ends of all partitions, unless they are fresh or the cluster is silent."""
+        """Ask for partitions' ends, unless fresh or the cluster is silent."""
         now = time.monotonic()
         if now - self._ends_at_s < ENDS_AGE_S:
             return

@@ -1,4 +1,7 @@
-"""Records as they are: sent to a topic, or read from it up to its end."""
+"""Records as they are.
+
+Sent to a topic, or read from it up to its end.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ POLL_MS: Final = 200
 
 
 def send_values(settings: KafkaSettings, topic: str, values: Iterable[bytes]) -> Iterator[int]:
-    """Send values without keys, to each partition in turn, and yield how many went so far.
+    """Send values without keys to partitions in turn; yield the progress.
 
     All are acknowledged by every in-sync replica when the iterator ends.
 

@@ -39,7 +39,9 @@ _COPY_BYTES: Final = 1024 * 1024
 
 @dataclasses.dataclass
 class _Set:
-    """Parts of one release found so far; chunks lie in a spool file, not in memory.
+    """Parts of one release found so far.
+
+    Chunks lie in a spool file, not in memory.
 
     The file stays open: a topic may hold any number of small chunks.
     """
@@ -51,7 +53,9 @@ class _Set:
     file: BinaryIO | None = None
 
     def take(self, part: ReleasePart) -> None:
-        """Keep a part; one that comes again takes the place of the first.
+        """Keep a part.
+
+        One that comes again takes the place of the first.
 
         Chunks of another size than those before belong to another attempt, which began again.
         """
@@ -67,7 +71,7 @@ class _Set:
             self.seqs.add(part.seq)
 
     def complete(self, marker: Marker) -> bool:
-        """Whether every chunk that the marker counts is here, and its files fill them.
+        """Whether all of a marker's chunks are here and filled.
 
         A marker may say anything. Nothing is made of its numbers before they are found to be those
         of the chunks at hand, so what is written is never more than what was received.
@@ -156,7 +160,7 @@ class KafkaReleaseReader:
         self._closed.set()
 
     def _records(self, *, follow: bool) -> Iterator[Any]:
-        """Yield every committed record, up to the end as it is now, or for ever."""
+        """Yield committed records, up to the present end, or for ever."""
         settings, topic = self._settings, self._topic
         topic_id = client.topic_there("read releases", topic, settings).topic_id
         at = KafkaTopicPartition(topic, 0)
@@ -195,7 +199,7 @@ class KafkaReleaseReader:
         return records
 
     def _check_topic_id(self, consumer: Any, topic_id: str) -> None:
-        """Refuse a topic that took the place of the one whose releases were read so far.
+        """Refuse a topic in the place of the one read so far.
 
         kafka-python reads by name: records of a new topic would pass for the next ones of the old.
         """

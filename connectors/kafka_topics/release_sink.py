@@ -94,13 +94,13 @@ class KafkaReleaseSink:
             self._take_over(retry=True)
 
     def last(self) -> PublishedRelease | None:
-        """Return the last release whose marker is committed."""
+        """Return the last release with a committed marker."""
         settings = self._settings
         with client.translated("read releases", self._topic, settings, at_work=self._at_work):
             return last_release(self._settings, self._topic)
 
     def present(self) -> None:
-        """Return nothing: what is in a topic stays as it is, until retention removes it."""
+        """Return nothing: a topic stays as it is until retention removes records."""
 
     def publish(self, bundle: ReleaseBundle) -> None:
         """Publish `bundle` unless it is there already."""
@@ -138,7 +138,9 @@ class KafkaReleaseSink:
         return bundles.fenced(topic)
 
     def _cause(self, error: Exception) -> Exception:
-        """Return what the broker refused, if it did; else the error as it is.
+        """Return what the broker refused, if it did.
+
+        Else the error as it is.
 
         One call meets a refusal. To every later one kafka-python says that the producer cannot go
         on, and no more: after a fencing, taking over then would fence off the instance that took
@@ -149,7 +151,7 @@ class KafkaReleaseSink:
         return error if refusal is None or isinstance(error, _FENCED) else refusal
 
     def withdraw(self, release_id: str, marker: bytes) -> None:
-        """Append a record that withdraws a release, by a producer that fences nobody off."""
+        """Append a record that withdraws a release, without fencing off a producer."""
         op, settings, topic = "withdraw release", self._settings, self._topic
         last = self.last()
         if not is_safe_name(release_id) or last is None or release_id > last.release_id:
@@ -176,7 +178,7 @@ class KafkaReleaseSink:
             client.drop_producer(producer, timeout_s=2)
 
     def _take_over(self, *, retry: bool) -> None:
-        """Make a producer and fence off every earlier one, unless ours is in order."""
+        """Make a producer and fence off earlier ones, unless ours works."""
         if self._producer is not None:
             return
         options = self._options()
@@ -267,7 +269,7 @@ class KafkaReleaseSink:
         client.bounded(producer.commit_transaction, deadline - time.monotonic(), "commit")
 
     def _give_up(self) -> None:
-        """Give the producer up with what it asked for and was not answered."""
+        """Give up the producer with its unanswered requests."""
         self._drop()
         self._begin_doubt()
 
@@ -276,7 +278,10 @@ class KafkaReleaseSink:
         self._doubt_until_s = time.monotonic() + DOUBT_S
 
     def _drop(self) -> None:
-        """Abort what is open, so readers need not wait for its timeout, and drop the rest."""
+        """Abort the open transaction and drop the rest.
+
+        So readers need not wait for its timeout.
+        """
         producer, self._producer = self._producer, None
         if producer is None:
             return

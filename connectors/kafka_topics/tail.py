@@ -1,4 +1,4 @@
-"""Finds the last complete release of a topic by reading backwards from its end."""
+"""Finds a topic's last complete release, backwards from its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLL_MS: Final = 20
 
 
 def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None:
-    """Return the last release whose marker is committed.
+    """Return the last release with a committed marker.
 
     Waits until no transaction is open, so the answer is final: the caller has fenced off
     the producer that may have left one.

@@ -1,4 +1,4 @@
-"""Creates the topics a service needs, and says in plain words what is wrong with existing ones."""
+"""Creates the topics a service needs, and reports faults of existing ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 def create_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[str]:
-    """Create what is missing; return the names of the topics created.
+    """Create missing topics; return their names.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def create_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[s
 
 
 def check_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[str]:
-    """Return what is wrong with the topics, one sentence each; empty if nothing is.
+    """Return the faults of the topics, one sentence each; empty if none.
 
     Raises
     ------

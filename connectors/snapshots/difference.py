@@ -1,4 +1,4 @@
-"""What changed between two dumps, as events in an order that depends on the two alone.
+"""Changes between two dumps as events, ordered by these alone.
 
 1. vertex.delete   people that are gone, with all their ties
 2. vertex.upsert   people that are new, or have other values: those values only
@@ -25,7 +25,7 @@ Change = tuple[str, Mapping[str, str | None]]
 
 
 class Difference:
-    """The events that lead from one dump to the next, made one by one.
+    """The events from one dump to the next, one by one.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Difference:
         return _edge("edge.add", self._ids, int(self._added[index - len(self._removed)]))
 
     def _compare_edges(self, base: Dump, dump: Dump) -> None:
-        """Find the edges that only one of the dumps has, in the rows of that dump."""
+        """Find edges in one dump only, by rows of that dump."""
         in_base = np.array([base.position.get(name, -1) for name in self._ids], dtype=np.int64)
         u, v = in_base[dump.edges >> 32], in_base[dump.edges & _LOW]
         both = (u >= 0) & (v >= 0)

@@ -1,4 +1,4 @@
-"""A dump: two tables in a folder named after its date, which hold the whole network at that date.
+"""A dump: two tables of a whole network in a dated folder.
 
     dumps/
       2026-01-01/  vertices.csv  edges.csv
@@ -67,10 +67,13 @@ class TableReader(Protocol):
     """
 
     def people(self, path: Path, attributes: Sequence[str] | None) -> PeopleReader:
-        """Return a table of people with these attributes, by default all that it has."""
+        """Return a table of people with given attributes, or all."""
 
     def ties(self, path: Path, bad: BadLines) -> Iterator[tuple[int, str, str]]:
-        """Yield the line of each tie, and both ends; `bad` as of people."""
+        """Yield the line of each tie, and both ends.
+
+        `bad` as of people.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,7 @@ def place_of(folder: Path) -> DumpPlace:
 
 
 def remove(folder: Path) -> None:
-    """Remove a dump; one whose removal is interrupted is hidden, and no half-written one."""
+    """Remove a dump; an interrupted removal leaves it hidden, not half-written."""
     hidden = folder.with_name(f".removed-{folder.name}")
     shutil.rmtree(hidden, ignore_errors=True)
     folder.rename(hidden)
@@ -176,7 +179,10 @@ def remove(folder: Path) -> None:
 
 
 def _time_ms(name: str) -> int:
-    """Return the moment that a folder is named after: a date, or a moment in UTC."""
+    """Return the moment that a folder is named after.
+
+    A date, or a moment in UTC.
+    """
     try:
         if _NAME.fullmatch(name) is None:
             raise ValueError
@@ -188,7 +194,7 @@ def _time_ms(name: str) -> int:
 
 
 def _file(folder: Path, of: str) -> Path:
-    """Return the one file of a dump that holds its vertices, or its edges."""
+    """Return a dump's one file of vertices, or of edges."""
     found = [path for suffix in SUFFIXES if (path := folder / f"{of}{suffix}").is_file()]
     if len(found) == 1:
         return found[0]
@@ -236,7 +242,7 @@ def read_dump(place: DumpPlace, tables: TableReader, attributes: Sequence[str] |
 def _edges(
     place: DumpPlace, tables: TableReader, position: dict[str, int] | None, bad: BadLines
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the keys of all edges as they come, and the number of loops.
+    """Return all edges' keys in order, and the number of loops.
 
     Without positions, since some are unknown, lines are read for what else is wrong with them.
     """
@@ -292,7 +298,9 @@ def check_follows(base: Dump | None, dump: Dump, loss_max: float, change_max: fl
 
 
 def _check_spelt_as_before(base: Dump, dump: Dump, change_max: float) -> None:
-    """Refuse a dump that is written otherwise: its people would appear a second time.
+    """Refuse a dump that is written otherwise.
+
+    Its people would appear a second time.
 
     A few people are never too many: `CHANGED_MIN` of them are no column.
     """

@@ -1,4 +1,6 @@
-"""A folder of dated dumps as a source: one partition of the events that lead from dump to dump.
+"""A folder of dated dumps as a source.
+
+One partition of the events that lead from dump to dump.
 
         dump 1            dump 2              dump 3
     0 ........... end 1 ........ end 2 ............... end 3     offsets
@@ -37,7 +39,10 @@ _OPEN: Final = "open source"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Known:
-    """A dump that was begun: where its events end, and what its bytes were."""
+    """A dump that was begun.
+
+    Where its events end, and what its bytes were.
+    """
 
     name: str
     end: int
@@ -88,7 +93,7 @@ class SnapshotSource:
         self._paused = False
 
     def whole(self, folder: Path) -> Dump:
-        """Return the dump in a folder of any name, if it is whole.
+        """Return the dump in a folder of any name, if whole.
 
         Raises
         ------
@@ -107,7 +112,7 @@ class SnapshotSource:
         check_follows(before, dump, self._loss_max, self._change_max)
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
-        """Check that the dumps are those that the position belongs to, and go there."""
+        """Check the dumps against the position, and go there."""
         for partition in sorted(set(positions) - {self._at}):
             hint = "the stored state has read it, and it is no folder of dumps of this name."
             raise SourceMismatch(_OPEN, f"{partition.topic}/{partition.partition}", hint)
@@ -116,7 +121,7 @@ class SnapshotSource:
         self._seek(positions.get(self._at, 0))
 
     def identity(self) -> dict[str, str]:
-        """Return for each dump that was begun where its events end, and its digest."""
+        """Return begun dumps' last offsets, and their digests."""
         topic = self._at.topic
         return {f"{topic}/{known.name}": f"{known.end} {known.digest}" for known in self._known}
 
@@ -172,11 +177,14 @@ class SnapshotSource:
         return False
 
     def lag(self) -> dict[TopicPartition, int | None]:
-        """Return how many events follow; None while a dump waits to be compared."""
+        """Return how many events follow.
+
+        None while a dump waits to be compared.
+        """
         return {self._at: None if self._following() is not None else self._end - self._next}
 
     def ends(self) -> dict[TopicPartition, int]:
-        """Return the number of events of all dumps, which reads those that were not read yet."""
+        """Return the number of events of all dumps, reading new ones."""
         other = SnapshotSource(
             self._folder,
             self._tables,
@@ -234,7 +242,7 @@ class SnapshotSource:
         return next((place for place in self._places() if place.name > last), None)
 
     def _places(self) -> list[DumpPlace]:
-        """Return the dumps that are there, each of which is known or later than all known ones."""
+        """Return the dumps present: known ones, and later ones."""
         found = places(self._folder)
         names, last = {known.name for known in self._known}, self._last
         for place in found:
@@ -247,7 +255,10 @@ class SnapshotSource:
         return found
 
     def _advance(self) -> bool:
-        """Go on to the next dump, if there is one; its events begin where the last ones end."""
+        """Go on to the next dump, if there is one.
+
+        Its events begin where the last ones end.
+        """
         place = self._following()
         if place is None:
             return False
@@ -265,14 +276,14 @@ class SnapshotSource:
         return True
 
     def _read(self, place: DumpPlace) -> Dump:
-        """Read a dump, which must be what it was if it was read before."""
+        """Read a dump, unchanged if it was read before."""
         stored = next((one for one in self._known if one.name == place.name), None)
         if stored is not None and stored.digest != place.digest():
             raise _changed(place.name)
         return read_dump(place, self._tables, self._attributes)
 
     def _seek(self, offset: int) -> None:
-        """Go to an offset, from the dump before the one that it lies in.
+        """Go to an offset, from the dump before its own.
 
         Raises
         ------

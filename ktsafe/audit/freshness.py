@@ -62,7 +62,10 @@ class ReleaseView:
     classes: Numbers
 
     def bare(self) -> Self:
-        """Return the same without what was worked out of it: that is as large once more."""
+        """Return the same without what was worked out of it.
+
+        That is as large once more.
+        """
         return dataclasses.replace(self)
 
     @cached_property
@@ -124,7 +127,10 @@ class ReleaseView:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Aged:
-    """Changes by age, from 0 to `AGE_MAX`: how many there are, and how many are shown."""
+    """Changes by age, from 0 to `AGE_MAX`.
+
+    How many there are, and how many are shown.
+    """
 
     count: tuple[int, ...]
     shown: tuple[int, ...]
@@ -151,7 +157,10 @@ class Aged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AgedTies:
-    """Ties that hold, by the age of those that began lately; `count` and `shown` of all ties."""
+    """Ties that hold, by the age of those that began lately.
+
+    `count` and `shown` of all ties.
+    """
 
     began: Aged
     count: int
@@ -169,7 +178,9 @@ class AgedTies:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far a release follows the changes before it. Secret: these are statistics of edits.
+    """How far a release follows the changes before it. Secret.
+
+    These are statistics of edits.
 
     Attributes
     ----------
@@ -399,7 +410,10 @@ def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> NDArray[np.in
 
 
 def _position(ids: Numbers, others: Numbers) -> NDArray[np.int32]:
-    """Return where ids stand among others, which ascend; -1 where they do not."""
+    """Return where ids stand among others, which ascend.
+
+    -1 where they do not.
+    """
     place = np.searchsorted(others, ids).astype(np.int32)
     place[np.append(others, -1)[place] != ids] = -1
     return place
@@ -446,7 +460,10 @@ def _among(values: Numbers, others: Numbers) -> NDArray[np.bool_]:
 
 
 def _runs(n: int) -> Iterator[slice]:
-    """Yield slices of n edges that are worked on together: all at once would take much room."""
+    """Yield slices of n edges that are worked on together.
+
+    All at once would take much room.
+    """
     for first in range(0, n, EDGES_AT_ONCE):
         yield slice(first, first + EDGES_AT_ONCE)
 

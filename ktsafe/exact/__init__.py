@@ -1,1 +1,1 @@
-"""Exact cohorts: releases in which all members of a cohort have equal rows of neighbour counts."""
+"""Exact cohorts: releases with equal rows of neighbour counts."""

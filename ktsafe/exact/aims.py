@@ -1,4 +1,6 @@
-"""What a release aims at: which price, and how many edges, each pair of classes gets.
+"""What a release aims at.
+
+Which price, and how many edges, each pair of classes gets.
 
 A tie that is shown gains 2 and each edge has its price, so a pair shows the edges that are
 true with a chance of at least half its price. At price 1 this is the least cost. At a price equal
@@ -87,13 +89,13 @@ class Cells:
     ties: NDArray[np.float64]
 
     def surplus(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each pair how many times as many edges as ties its cell has."""
+        """Return for each pair the ratio of edges to ties in cells."""
         found: NDArray[np.float64] = np.bincount(self.of_pair, edges, len(self.ties)) / self.ties
         return found[self.of_pair]
 
 
 class Rest(NamedTuple):
-    """What is not planned: its edges, how many of them are ties, and all its ties."""
+    """Pairs that are not planned: their edges, true edges, and all ties."""
 
     edges: int = 0
     shown: int = 0
@@ -104,7 +106,7 @@ NOTHING = Rest()
 
 
 def aimed(request: Request, pairs: Sequence[Pair], aim: Aim) -> list[Pair]:
-    """Return the pairs with the prices and totals that an aim asks for.
+    """Return the pairs with prices and totals for an aim.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def aimed(request: Request, pairs: Sequence[Pair], aim: Aim) -> list[Pair]:
 def priced(
     market: Market, cells: Sequence[Cells], wanted: NDArray[np.float64], aim: Aim
 ) -> list[Pair]:
-    """Return the pairs of a market with the prices and totals that an aim asks for.
+    """Return a market's pairs with prices and totals for an aim.
 
     Parameters
     ----------
@@ -155,7 +157,7 @@ def priced(
 
 
 def _with_totals(market: Market, cells: Sequence[Cells], wanted: NDArray[np.float64]) -> list[Pair]:
-    """Return pairs at the prices of the market, those of cells that are off with totals."""
+    """Return pairs at market prices, those of off cells with totals."""
     is_off = np.any([np.abs(cell.surplus(market.edges) - 1) > OFF for cell in cells], axis=0)
     fitted = raked((1 - OF_TIES) * market.edges + OF_TIES * wanted, cells)
     total = np.where(is_off, fitted, market.edges)
@@ -170,7 +172,10 @@ def _with_totals(market: Market, cells: Sequence[Cells], wanted: NDArray[np.floa
 
 
 class HastyPlan(NamedTuple):
-    """What a pair shows at the logarithm of a price: edges, those that are ties, and which."""
+    """What a pair shows at the logarithm of a price.
+
+    Edges, those that are ties, and which.
+    """
 
     price: float
     edges: int
@@ -179,7 +184,7 @@ class HastyPlan(NamedTuple):
 
 
 class Market:
-    """Pairs of classes, and what they show at their prices, planned in haste.
+    """Pairs of classes, and their draft plans at their prices.
 
     Parameters
     ----------
@@ -216,7 +221,7 @@ class Market:
         self._planned_at = np.full(len(pairs), -np.inf)
 
     def plan(self) -> None:
-        """Plan the pairs whose prices have moved."""
+        """Plan the pairs with prices that have moved."""
         self.price = np.clip(self.price, math.log(PRICE_MIN), math.log(PRICE_MAX))
         has_moved = np.abs(self.price - self._planned_at) > MOVED
         can_pay = np.exp(self.price) < self._price_max
@@ -240,7 +245,7 @@ class Market:
         self._planned_at[i] = self.price[i]
 
     def found(self, i: int) -> Searched | None:
-        """Return what the search for a pair found at its price, None if there was none at it."""
+        """Return what a search found at a pair's price, else None."""
         at_price = [plan.found for plan in self.plans[i] if plan.price == self.price[i]]
         return at_price[0] if at_price else None
 
@@ -263,14 +268,17 @@ class Market:
 
 
 def shown_in_haste(pair: Pair, n_ties: int) -> tuple[int, int, Searched | None]:
-    """Return how many edges a pair shows at its price, how many of them are ties, and the rest."""
+    """Return a pair's edges at its price, their ties, and the rest."""
     plan, found = solve_in_haste(pair)
     ends = int((pair.sizes[pair.a] * plan.r).sum())
     return ends // 2 if pair.is_one else ends, int(plan.shown[:n_ties].sum()), found
 
 
 def _balance(market: Market, cells: Sequence[Cells]) -> bool:
-    """Move prices until cells have as many edges as ties; return whether that can be paid."""
+    """Move prices until cells have as many edges as ties.
+
+    Return whether that can be paid.
+    """
     for i in range(ROUNDS):
         market.plan()
         if i < ROUNDS - 1:
@@ -283,7 +291,7 @@ def _balance(market: Market, cells: Sequence[Cells]) -> bool:
 
 
 def _choose(market: Market, cells: Sequence[Cells]) -> None:
-    """Choose among the plans that each pair had, until no other one brings cells nearer."""
+    """Choose among each pair's plans until none brings cells nearer."""
     off = [np.bincount(cell.of_pair, market.edges, len(cell.ties)) - cell.ties for cell in cells]
     at = np.column_stack([cell.of_pair for cell in cells]).tolist()
     gaps = [gap.tolist() for gap in off]
@@ -308,7 +316,7 @@ def _choose(market: Market, cells: Sequence[Cells]) -> None:
 
 
 def _price_of_f1(market: Market) -> float:
-    """Return a price that F1 comes to at that price, or a higher one if edges cost too much."""
+    """Return the price that F1 comes to, or higher against cost."""
     price = FIRST_PRICE
     for i in range(ROUNDS):
         market.price[:] = math.log(price)
@@ -325,7 +333,9 @@ def _price_of_f1(market: Market) -> float:
 
 
 def cells_of(values: NDArray[np.int64], ends: NDArray[np.integer]) -> list[NDArray[np.int64]]:
-    """Return for each attribute the cell of each pair of classes; without any, one cell for all.
+    """Return for each attribute the cell of each pair of classes.
+
+    Without any, one cell for all.
 
     Parameters
     ----------
@@ -352,7 +362,7 @@ def cells_of(values: NDArray[np.int64], ends: NDArray[np.integer]) -> list[NDArr
 
 
 def raked(edges: NDArray[np.float64], cells: Sequence[Cells]) -> NDArray[np.float64]:
-    """Return the edges of pairs, scaled cell by cell until all cells have their ties.
+    """Return the pairs' edges, scaled until all cells have their ties.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How close the ends of an edge are in a graph, and which ties are worth more for it.
+"""The closeness of an edge's ends, and the worth of ties.
 
 The closeness of two vertices is their number of common neighbours over the root of their degrees'
 product (Salton's cosine). Ties close triangles, so their ends are close; which ties are shown
@@ -24,7 +24,7 @@ inserted find .143 of fb-reed98 instead of .123 (decision 85)."""
 def closeness(
     n: int, ties: NDArray[np.integer], edges: NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
-    """Return the bin of closeness of the ends of each edge, in a graph of ties.
+    """Return each edge's bin of closeness in a graph of ties.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def closeness(
 
 
 def supported(bins: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what each tie of a pair of classes gains, times its gain without: 1 in the mean.
+    """Return the factor of each tie's gain, 1 in the mean.
 
     Members of a cohort compete for equally many shown ties. Of those that compete, the ones with
     the closest ends are shown, and the triangles that they close with them. The mean stays, so

@@ -1,4 +1,4 @@
-"""What a release in exact cohorts would be worth, in milliseconds and without making one.
+"""The worth of a release in exact cohorts, estimated in milliseconds.
 
 Members of a leaf of the kt-tree are brought to their mean. A count that exceeds it shows as many
 ties as the mean; what the mean has more is inserted, and a mean between two whole numbers is as

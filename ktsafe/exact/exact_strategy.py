@@ -1,4 +1,6 @@
-"""The default release of stars: exact cohorts, with ties hidden and inserted alike.
+"""The default release of stars.
+
+Exact cohorts, with ties hidden and inserted alike.
 
     cohorts   =  leaves of the kt-tree over neighbour counts             (kt_tree)
     prices    =  what an edge costs in each pair of classes, by the aim  (aims)
@@ -46,7 +48,7 @@ class ExactRelease:
 
 
 def exact(request: Request) -> Plan:
-    """Return the plan of a release in exact cohorts; nobody is inserted.
+    """Return the plan of a release in exact cohorts, without inserted people.
 
     Every class has to be large enough for a cohort, and within alpha (`ktsafe.rare_classes`).
     """
@@ -79,7 +81,7 @@ def exact_release(request: Request) -> ExactRelease:
 
 
 def before_rewiring(request: Request, *, aim: Aim = "cost", price: float = 1.0) -> ExactRelease:
-    """Return a release in exact cohorts whose inserted edges are not yet made to look like ties.
+    """Return a release in exact cohorts before inserted edges exchange ends.
 
     Parameters
     ----------

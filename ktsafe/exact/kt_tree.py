@@ -1,4 +1,4 @@
-"""The kt-tree: cohorts of people whose rows of neighbour counts are alike.
+"""The kt-tree: cohorts of people with like rows of neighbour counts.
 
     for each quasi-identifier class (a root):
         while a node has at least 2 m members with unequal rows:
@@ -83,7 +83,7 @@ def cohorts_of(
     rng: np.random.Generator,
     executor: Executor | None = None,
 ) -> Cohorts:
-    """Return cohorts: at least k members, at most a share alpha of each sensitive.
+    """Return cohorts of at least k members, at most alpha sensitive.
 
     A class that is itself too small, or too sensitive, becomes one cohort as it is.
 
@@ -142,7 +142,7 @@ def cohorts_of_class(
     seed: int,
     nodes: list[NDArray[np.int64]] | None = None,
 ) -> tuple[NDArray[np.int32], csr_array]:
-    """Return the cohort of each member of one class, and the pivot of each cohort.
+    """Return one class's cohorts by member, and each cohort's pivot.
 
     Parameters
     ----------
@@ -163,7 +163,10 @@ def cohorts_of_class(
 
 
 def neighbour_counts(graph: AttributedGraph) -> csr_array:
-    """Return how many neighbours of each class each vertex has: csr, int32, (n, classes)."""
+    """Return how many neighbours of each class each vertex has.
+
+    Csr, int32, (n, classes).
+    """
     n, classes = graph.n_vertices, graph.qi_classes
     counts = csr_array(
         (np.ones(len(graph.indices), np.int32), classes[graph.indices], graph.indptr.copy()),
@@ -180,7 +183,7 @@ def _swapped(
     params: PrivacyParams,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the cohort of each row after the swap search, and the cohorts' lower medians."""
+    """Return each row's cohort after swaps, and cohorts' lower medians."""
     cohort = np.empty(len(rows), dtype=np.int32)
     medians = np.empty((len(leaves), rows.shape[1]), dtype=np.int32)
     for part in np.array_split(np.arange(len(leaves)), -(-len(leaves) // SIDE_BY_SIDE)):
@@ -198,7 +201,7 @@ def _places(
     members: NDArray[np.int64],
     leaves: list[NDArray[np.int64]],
 ) -> core.Places:
-    """Return the cohorts that some leaves are, their members numbered as they ascend."""
+    """Return some leaves as cohorts, with members numbered in order."""
     sizes = np.array([len(leaf) for leaf in leaves], dtype=np.int64)
     by_cohort = np.searchsorted(members, np.concatenate(leaves)).astype(np.int32)
     cohort, place = np.empty((2, len(members)), dtype=np.int32)
@@ -244,7 +247,7 @@ def _uneven(places: core.Places) -> NDArray[np.bool_]:
 
 
 def _near(pivots: NDArray[np.int32], is_sought: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return the cohorts whose pivots are nearest to that of each, itself mostly among them.
+    """Return the cohorts with the nearest pivots for each, mostly including itself.
 
     At most twice as far away as the truly nearest: an exact search takes long in large classes. A
     cohort that is not sought is only near to itself.

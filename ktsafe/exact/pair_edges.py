@@ -1,4 +1,6 @@
-"""The edges of a release in exact cohorts: each pair of classes is planned by itself.
+"""The edges of a release in exact cohorts.
+
+Each pair of classes is planned by itself.
 
 ties gain more, the more triangles they close                        (closeness)
 prices and totals of all pairs                                       (aims)
@@ -32,7 +34,7 @@ from ktsafe.strategies import Request
 def released_edges(
     request: Request, cohorts: Cohorts, *, aim: Aim, price: float
 ) -> NDArray[np.int32]:
-    """Return the edges of a release, pair of classes by pair of classes.
+    """Return a release's edges, pair of classes by pair of classes.
 
     Parameters
     ----------
@@ -58,7 +60,10 @@ def released_edges(
 
 
 def _supported(graph: AttributedGraph, pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs of a graph; ties gain more, the more triangles they close."""
+    """Return the pairs of a graph.
+
+    Ties gain more, the more triangles they close.
+    """
     of_pairs = [pair.edges for pair in pairs]
     close = closeness(graph.n_vertices, np.concatenate((graph.edges[:0], *of_pairs)))
     parts = np.split(close, np.cumsum([len(edges) for edges in of_pairs]))
@@ -75,7 +80,7 @@ def _planned(request: Request, pairs: list[Pair], seeds: list[int]) -> list[NDAr
 
 
 def _clear_dearest(pairs: list[Pair], edges: list[NDArray[np.int32]]) -> None:
-    """Show nothing of the pairs that cost most, as long as showing nothing at all were cheaper."""
+    """Clear the dearest pairs while showing nothing were cheaper."""
     worth = np.array([_worth(pair, shown) for pair, shown in zip(pairs, edges, strict=True)])
     dearest = np.argsort(worth, kind="stable")
     lost = -worth.sum() + np.append(0, np.cumsum(worth[dearest]))
@@ -101,7 +106,10 @@ def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
 def pairs_between(
     ties: NDArray[np.int32], classes: NDArray[np.int32], cohorts: Cohorts
 ) -> Iterator[Pair]:
-    """Yield each pair of classes with ties between them; the candidates are these ties."""
+    """Yield each pair of classes with ties between them.
+
+    The candidates are these ties.
+    """
     if not len(ties):
         return
     swapped = classes[ties[:, 0]] > classes[ties[:, 1]]
@@ -126,12 +134,12 @@ def pairs_between(
 
 
 def _by_class(classes: NDArray[np.integer], n_classes: int) -> list[NDArray[np.int32]]:
-    """Return what is of each class, ascending."""
+    """Return the parts of each class, ascending."""
     order = np.argsort(classes, kind="stable").astype(np.int32)
     return np.split(order, np.cumsum(np.bincount(classes, minlength=n_classes))[:-1])
 
 
 def _worth(pair: Pair, edges: NDArray[np.int32]) -> float:
-    """Return by how much edges cost less than none would, if half of its gain is a tie's weight."""
+    """Return the saving of edges over none, at half a tie's gain."""
     is_shown = np.isin(edge_keys(pair.edges), edge_keys(edges), assume_unique=True)
     return float(pair.gain[is_shown].sum()) - pair.price * len(edges)

@@ -1,4 +1,4 @@
-"""How many edges a pair of classes can show, and the steps towards such a number.
+"""The edges a pair of classes can show, and steps towards them.
 
 All members of a cohort have equally many edges, and both sides of a pair have equally many ends: a
 pair shows a number of edges that whole cohorts of both sides can have. If a total is wanted, one of
@@ -31,7 +31,9 @@ REACHES = ((2, 100), (4, 400), (12, 2000))
 
 
 def drawn_ends(wanted: float, sides: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> int:
-    """Return how many ends each side gets: a number that it can have, in expectation as wanted.
+    """Return how many ends each side gets.
+
+    A number that it can have, in expectation as wanted.
 
     Parameters
     ----------
@@ -64,7 +66,10 @@ def drawn_ends(wanted: float, sides: Sequence[NDArray[np.int64]], rng: np.random
 
 
 def _sums(sizes: NDArray[np.int64], limit: int) -> int:
-    """Return which numbers up to a limit are sums of the sizes: bit i says it of i."""
+    """Return which numbers up to a limit are sums of the sizes.
+
+    Bit i says it of i.
+    """
     bits, all_ = 1, (1 << (limit + 1)) - 1
     for size in np.unique(sizes).tolist():
         step = size
@@ -82,7 +87,9 @@ def reach_ends(
     rng: np.random.Generator,
     nodes_max: int,
 ) -> bool:
-    """Raise or lower cohorts until they have so many ends; return whether that is done.
+    """Raise or lower cohorts until they have so many ends.
+
+    Return whether that is done.
 
     Parameters
     ----------
@@ -117,7 +124,7 @@ def reach_ends(
 
 
 def make_even(matching: MatchingState, sizes: NDArray[np.int64], nodes_max: int) -> None:
-    """Make the ends of a single class an even number, by one step of a cohort."""
+    """Make a single class's ends even, by one step of a cohort."""
     if (sizes * matching.degree).sum() % 2:
         odd = _some(np.flatnonzero(sizes % 2), sizes)
         change = _steps_core.try_steps(matching, odd, 1, nodes_max)
@@ -134,7 +141,7 @@ def _stride(
     rng: np.random.Generator,
     nodes_max: int,
 ) -> int:
-    """Take the steps that promise most for each end until few are lacking; return how many are."""
+    """Take the most promising steps until few ends lack; return their number."""
     size, sign = np.abs(weight[cohorts]), np.sign(weight[cohorts])
     off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
     while abs(off) > OFF:
@@ -152,7 +159,10 @@ def _stride(
 
 
 def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return at most `TRIED` of the cohorts: those of the rarest sizes, and others."""
+    """Return at most `TRIED` of the cohorts.
+
+    Those of the rarest sizes, and others.
+    """
     if len(cohorts) <= TRIED:
         return cohorts
     # Where nearly all sizes are multiples of ten, only the others can balance the rest.

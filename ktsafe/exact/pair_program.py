@@ -1,4 +1,6 @@
-"""The program of one pair of classes: which ties are shown, and how many each cohort needs.
+"""The program of one pair of classes.
+
+Which ties are shown, and how many each cohort needs.
 
 Let a and b be two classes, or one and the same. Each member of a cohort C of a gets r[C]
 neighbours in b, each member of a cohort D of b gets s[D] neighbours in a. With x[e] = 1 for the
@@ -131,7 +133,7 @@ class Pair:
         gain: NDArray[np.float64],
         price: float = 1.0,
     ) -> Pair:
-        """Return a pair that is the whole graph, its vertices in the order of their cohorts.
+        """Return the whole graph as a pair, vertices ordered by cohort.
 
         Parameters
         ----------
@@ -156,17 +158,25 @@ class Pair:
 
     @property
     def signs(self) -> NDArray[np.int64]:
-        """1 for cohorts of a, -1 for those of b: int64, shape (cohorts of the pair,)."""
+        """1 for cohorts of a, -1 for those of b.
+
+        Int64, shape (cohorts of the pair,).
+        """
         signs = np.ones(len(self.cohorts), dtype=np.int64)
         signs[len(self.a) :] = -1
         return signs
 
     def members(self) -> NDArray[np.int32]:
-        """Return the vertices of the pair: those of a, then those of b."""
+        """Return the vertices of the pair.
+
+        Those of a, then those of b.
+        """
         return self.in_a if self.is_one else np.concatenate((self.in_a, self.in_b))
 
     def price_max(self) -> float:
-        """Return the price from which on nothing is shown: no edge can pay.
+        """Return the price from which on nothing is shown.
+
+        No edge can pay.
 
         Each edge has an end on either side. A neighbour for each member of a cohort gains at most
         what the members with a candidate do, a second one no more: on some side nothing pays.
@@ -226,7 +236,7 @@ def solve(
 
 
 def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
-    """Return the plan of a pair without a total, and where a plan with one begins.
+    """Return the plan without a total, and where one with begins.
 
     That has no steps which are drawn, so the plan follows from the pair. Without candidates
     there is nothing to begin with.
@@ -242,7 +252,7 @@ def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
 
 
 def _search(matching: core.MatchingState, pair: Pair) -> bool:
-    """Search degrees and what is shown, and balance the sides; return whether that is done."""
+    """Search degrees and shown edges, and balance the sides; return the success."""
     core.show_all(matching, _order(matching), NODES_MAX)
     core.exchange_all(matching, NODES_MAX)
     _search_degrees(matching, pair)
@@ -250,7 +260,10 @@ def _search(matching: core.MatchingState, pair: Pair) -> bool:
 
 
 def _take_up(matching: core.MatchingState, found: Searched) -> bool:
-    """Let a fresh state be what a search found; return whether it balanced the sides."""
+    """Let a fresh state be what a search found.
+
+    Return whether it balanced the sides.
+    """
     degree, is_shown = found.degree, np.unpackbits(found.shown, count=len(matching.gain)) == 1
     shown = np.bincount(matching.ends[is_shown].reshape(-1), minlength=len(matching.room))
     matching.degree[:] = degree
@@ -276,7 +289,7 @@ def _plan(
     *,
     is_balanced: bool,
 ) -> PairPlan:
-    """Reach the total of a pair, if it has one, and try steps; return what it comes to."""
+    """Reach the pair's total, if any, and try steps; return its value."""
     if pair.total is not None:
         is_balanced = _at_total(matching, pair, rng, is_balanced=is_balanced)
     if not is_balanced:
@@ -306,7 +319,7 @@ def cleared(pair: Pair) -> PairPlan:
 
 
 def _search_degrees(matching: core.MatchingState, pair: Pair) -> None:
-    """Raise and lower single cohorts while that pays, until the sides are nearly balanced."""
+    """Raise and lower single cohorts while that pays, near balance."""
     sizes, signs = pair.sizes[pair.cohorts], pair.signs
     lean = 0.0
     for _ in range(SWEEPS):
@@ -328,7 +341,10 @@ def _set_prices(matching: core.MatchingState, price: NDArray[np.float64]) -> Non
 
 
 def _balance(matching: core.MatchingState, pair: Pair) -> bool:
-    """Make the ends of both sides equally many, of one class even; return whether that is done."""
+    """Make the ends of both sides equally many, of one class even.
+
+    Return whether that is done.
+    """
     sizes = pair.sizes[pair.cohorts]
     if pair.is_one:
         make_even(matching, sizes, NODES_MAX)
@@ -341,7 +357,10 @@ def _balance(matching: core.MatchingState, pair: Pair) -> bool:
 def _at_total(
     matching: core.MatchingState, pair: Pair, rng: np.random.Generator, *, is_balanced: bool
 ) -> bool:
-    """Show about as many edges as the total, both sides balanced; return whether that is done."""
+    """Show about as many edges as the total, both sides balanced.
+
+    Return whether that is done.
+    """
     assert pair.total is not None
     sizes, n_a = pair.sizes[pair.cohorts], len(pair.a)
     sides = [np.arange(len(sizes))] if pair.is_one else np.split(np.arange(len(sizes)), [n_a])

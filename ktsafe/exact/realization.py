@@ -1,4 +1,6 @@
-"""The edges that a pair of classes lacks: inserted so that every vertex has its degree.
+"""The edges that a pair of classes lacks.
+
+Inserted so that every vertex has its degree.
 
     each vertex has one stub for each neighbour that it lacks
     stubs of one side are joined with random stubs of the other
@@ -27,7 +29,7 @@ def realize(
     *,
     rng: np.random.Generator,
 ) -> NDArray[np.int32] | None:
-    """Return all edges of the pair, or None where the degrees are not possible.
+    """Return all edges of the pair, None for impossible degrees.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Inserted edges that look like ties, in a release that closes as many triangles as the truth.
+"""Inserted edges like ties, in a release with the network's triangles.
 
 Ties close triangles, edges joined at random close few: whoever removes what looks inserted would
 find the ties, and whoever counts triangles would find too few. Two inserted edges between the same
@@ -71,7 +71,10 @@ class Round(NamedTuple):
     pull: NDArray[np.float64]
 
     def rewiring_state(self, ends: NDArray[np.int32]) -> core.RewiringState:
-        """Return the release as a part may change it, given its inserted edges."""
+        """Return the release as a part may change it.
+
+        Its inserted edges are given.
+        """
         n = len(self.classes)
         own_first, _, own = core.by_vertex(ends, n)
         return core.RewiringState(
@@ -186,7 +189,10 @@ def exchanged(
 
 
 def parts_of(classes: NDArray[np.int32], edges: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Return the part of each edge: they are about equally large, and no pair of classes in two."""
+    """Return the part of each edge.
+
+    They are about equally large, and no pair of classes in two.
+    """
     ends = np.sort(classes[edges], axis=1).astype(np.int64)
     _, pair_of, sizes = np.unique(
         ends[:, 0] * (int(classes.max()) + 1) + ends[:, 1], return_inverse=True, return_counts=True
@@ -204,7 +210,7 @@ def parts_of(classes: NDArray[np.int32], edges: NDArray[np.int32]) -> NDArray[np
 def exchanged_part(
     now: Round, ends: NDArray[np.int32], slots: NDArray[np.int64], n_trials: int, seed: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the inserted edges of a part after a round, and what then stands in its slots.
+    """Return a part's inserted edges after a round, and its slots.
 
     Parameters
     ----------
@@ -225,7 +231,7 @@ def exchanged_part(
 
 
 def _lacking(there: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.float64]:
-    """Return how much nearer an edge in each bin brings the release to the wanted distribution.
+    """Return each bin's worth of an edge towards the wanted distribution.
 
     The distance is the sum of the squares by which the shares of edges up to each bin differ, and
     this is its slope: an edge that moves up past bins gains what is too many below each of them.
@@ -238,7 +244,7 @@ def _lacking(there: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _counted(now: Round, edges: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return how many edges are in each bin of closeness in the release, by a sample."""
+    """Return the release's edges by bin of closeness, from a sample."""
     sample = _sample(edges)
     mark = np.zeros(len(now.classes) + 1, dtype=np.int64)
     bins = np.bincount(core.bins_of(now.first, now.near, sample, BINS, mark), minlength=BINS + 1)
@@ -253,7 +259,10 @@ def _sample(edges: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _standard(values: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return values less their mean, in standard deviations; zeros where all are equal."""
+    """Return values less their mean, in standard deviations.
+
+    Zeros where all are equal.
+    """
     around = values - np.average(values, weights=weights)
     standard: NDArray[np.float64] = around / max(
         np.average(around**2, weights=weights) ** 0.5, 1e-9
@@ -277,6 +286,6 @@ class _Mixing:
         self._n_fixed = len(fixed)
 
     def lacks(self, ends: NDArray[np.int32]) -> float:
-        """Return by how much it falls short with these edges beside those that stay."""
+        """Return its shortfall with these edges beside those that stay."""
         mixed = self._fixed + self._level[ends].prod(axis=1).sum()
         return float(self._wanted - mixed / (self._n_fixed + len(ends)))

@@ -1,4 +1,4 @@
-"""How nodes of the kt-tree are cut in two, all those of a level together.
+"""Cuts of kt-tree nodes in two, a level at a time.
 
     in turn: at a border of one of the widest neighbour counts, if no cohort is lost by that;
              at any place of the widest one; with sensitive members spread evenly; at any price
@@ -52,7 +52,7 @@ AT_BORDERS: Final = (CUTS[0], Way(at_border=True, wastes=True, is_mixed=False))
 
 
 class _Nodes(NamedTuple):
-    """Some nodes, whose members stand one node after the other.
+    """Some nodes, with members that stand one node after the other.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def leaves_of(
     nodes: list[NDArray[np.int64]] | None = None,
     ways: tuple[Way, ...] = CUTS,
 ) -> list[NDArray[np.int64]]:
-    """Return the leaves of the tree below the given nodes, or a root; all are positions of rows.
+    """Return the leaves below given nodes or a root, as row positions.
 
     Those of greater counts come first.
 
@@ -131,7 +131,7 @@ def leaves_of(
 
 
 def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int64]:
-    """Return how many members of groups of the given sizes may be sensitive."""
+    """Return the sensitive members allowed in groups of given sizes."""
     most: NDArray[np.int64] = sizes * params.alpha.numerator // params.alpha.denominator
     return most
 
@@ -160,7 +160,7 @@ def _cut(nodes: _Nodes, params: PrivacyParams, ways: tuple[Way, ...]) -> _Cuts:
 
 
 def _spread(nodes: _Nodes) -> NDArray[np.int64]:
-    """Return how far all members of each node are from its median, shape (columns, nodes)."""
+    """Return members' distances from their node's median, (columns, nodes)."""
     node = np.repeat(np.arange(len(nodes.sizes)), nodes.sizes) << 32
     last = np.cumsum(nodes.sizes)
     spread = np.empty((len(nodes.columns), len(nodes.sizes)), dtype=np.int64)
@@ -177,7 +177,7 @@ def _best(
     params: PrivacyParams,
     way: Way,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the members of some nodes in order, and how many of each are the lower side.
+    """Return nodes' members in order, and sizes of their lower sides.
 
     `count` and `is_sensitive` are those of the members, one node after the other; 0 is returned
     for a node that cannot be cut in this way.
@@ -216,7 +216,7 @@ def _order(
     *,
     is_mixed: bool,
 ) -> NDArray[np.int64]:
-    """Return the members of each node in the order in which they are cut."""
+    """Return each node's members in the order of their cut."""
     if not is_mixed:
         return np.argsort(node << 32 | count, kind="stable")
     kind = 2 * node + is_sensitive
@@ -238,7 +238,7 @@ def _upto(values: NDArray[np.integer] | NDArray[np.bool_]) -> NDArray[np.int64]:
 def _deviation(
     upto: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the sum of distances from the median of runs of values that ascend.
+    """Return the sums of distances from medians of ascending runs.
 
     Of others: by how much the sums of their halves differ.
     """

@@ -1,4 +1,6 @@
-"""Networks as they come in: files, tables and graphs in memory, understood or refused.
+"""Networks as they come in.
+
+Files, tables and graphs in memory, understood or refused.
 
 One rule holds for all: a reader says what it understood (`Network`); all else is refused by name,
 or told as ignored. Texts of ids and values are made by one function (`ktsafe.inputs.spelling`).

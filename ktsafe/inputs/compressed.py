@@ -13,7 +13,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """Give the bytes of a file, plain or gzipped, whatever its name says."""
+    """Yield a file's bytes, plain or gzipped, whatever its name."""
     with path.open("rb") as file:
         if file.peek(2)[:2] != _GZIP:
             yield file

@@ -1,4 +1,6 @@
-"""The text of an id and of a value: one spelling, whatever it came in as.
+"""The text of an id and of a value.
+
+One spelling, whatever it came in as.
 
 | given | text |
 |---|---|
@@ -73,7 +75,9 @@ def id_text(value: object) -> str | None:
 
 
 def code_text(value: object) -> str | None:
-    """Return the text of a code, which is no number: a text as it is written, but for blanks.
+    """Return the text of a code, which is no number.
+
+    A text as it is written, but for blanks.
 
     Examples
     --------
@@ -84,7 +88,9 @@ def code_text(value: object) -> str | None:
 
 
 def looks_missing(text: str) -> bool:
-    r"""Whether a text may mean that a value is missing; it is a value all the same.
+    r"""Whether a text may mean that a value is missing.
+
+    It is a value all the same.
 
     Examples
     --------
@@ -105,7 +111,7 @@ def is_time(text: str) -> bool:
 
 
 def is_fraction(text: str) -> bool:
-    """Whether a text is a number that is not written as a whole one."""
+    """Whether a text is a number not written as a whole one."""
     return not text.lstrip("+-").isdecimal() and is_number(text)
 
 
@@ -147,7 +153,10 @@ def as_given(value: Hashable) -> Hashable:
 
 
 def of_numpy(value: Any) -> Any:
-    """Return what a number, boolean or moment of numpy is in Python; anything else as it is."""
+    """Return what a number, boolean or moment of numpy is in Python.
+
+    Anything else as it is.
+    """
     if not callable(getattr(value, "item", None)) or getattr(value, "shape", None) != ():
         return value
     found = value.item()
@@ -158,7 +167,10 @@ def of_numpy(value: Any) -> Any:
 
 
 def _is_spelt(value: object) -> TypeGuard[str]:
-    """Whether a value is a text that is its own spelling: quick, since most are."""
+    """Whether a value is a text that is its own spelling.
+
+    Quick, since most are.
+    """
     return (
         type(value) is str
         and value.strip() is value
@@ -200,7 +212,7 @@ def _text(value: object, *, is_id: bool) -> str | None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or what a library has for one that is missing."""
+    """Whether a value is None, NaN, or missing for its library."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float | decimal.Decimal) and math.isnan(value)

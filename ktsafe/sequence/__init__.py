@@ -1,4 +1,7 @@
-"""Sequences of releases that are safe for w = all: sticky cohorts, moved as a whole."""
+"""Sequences of releases that are safe for w = all.
+
+Sticky cohorts, moved as a whole.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,6 @@
-"""Private figures of the current release: its cost against the true graph, waiting people.
+"""Private figures of the current release.
+
+Its cost against the true graph, waiting people.
 
 And how long the margin of its cohorts is expected to last, at the pace at which people left so far.
 """
@@ -148,7 +150,9 @@ def _margin_lasts(state: State, k: int) -> int | None:
 
 
 def _residual_ages(state: State, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many releases showed each residual edge since an end was left, this one included.
+    """Return the releases that showed each residual edge since departure.
+
+    This one is included.
 
     A true tie becomes residual when the first of its ends is left.
     """

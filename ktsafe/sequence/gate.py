@@ -1,4 +1,4 @@
-"""What is checked before a release of a sequence may go out: its certificate and its cover.
+"""The gate of a sequence's release: its certificate and its cover.
 
 *The certificate for w = all*, where something changed, or everywhere: cohorts partition the
 published places. Each has at least m members with equal presence, at most the share alpha of them
@@ -54,7 +54,7 @@ def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
 def checked_members(
     state: State, spec: SequenceSpec, labels: Iterable[int]
 ) -> list[NDArray[np.int64]]:
-    """Return the places of those of the given cohorts that there are, by ascending label.
+    """Return the existing places of given cohorts, by ascending label.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def checked_members(
 def _check_locations(
     state: State, places: NDArray[np.int64], first: NDArray[np.int64], width: int
 ) -> None:
-    """Raise unless places have equal neighbour counts as the first member of their cohort."""
+    """Raise unless places have their cohort's first member's neighbour counts."""
     cells = np.concatenate([row * width + state.places.cls[o] for row, o in _ends(state, places)])
     table = np.bincount(cells, minlength=len(places) * width).reshape(len(places), width)
     if (table != table[first]).any():
@@ -97,7 +97,10 @@ def _check_locations(
 def _ends(
     state: State, places: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the released edges of places: the position of the place, and the place beside it."""
+    """Yield the released edges of places.
+
+    The position of the place, and the place beside it.
+    """
     position = np.full(state.places.n, NOBODY, dtype=np.int32)
     position[places] = np.arange(len(places))
     ends = state.edges.ends(state.edges.rows_around(places))
@@ -107,7 +110,7 @@ def _ends(
 
 
 def visible_changes(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return D of every place that was there before and changed, as cells that are not 0.
+    """Return D of every changed former place, as nonzero cells.
 
     Returns
     -------

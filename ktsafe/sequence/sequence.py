@@ -1,4 +1,4 @@
-"""A sequence of releases that stays kt-safe if all of them are linked (w = all)."""
+"""A sequence that stays kt-safe if all are linked (w = all)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ktsafe.sequence.step import EXACT, Step, StepPolicy, make_release
 
 
 class PlannedPair(NamedTuple):
-    """Two classes of people, and the release in which their edges were planned.
+    """Two classes of people, and the release that planned their edges.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class SequenceEngine:
         return Released(graph, ids, keys, planned, dark, value_at=value_at)
 
     def _plans(self) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...]]:
-        """Return when what each pair of classes shows was planned, and what dark ones showed."""
+        """Return each pair's planning release, and hidden pairs' last edges."""
         state = self._state
         values = state.codes.class_values()
         found: tuple[list[PlannedPair], list[PlannedPair]] = [], []
@@ -194,11 +194,16 @@ class SequenceEngine:
         return all(current.turns.is_last(age, (max_age - age) * least) for age in ages)
 
     def truth(self) -> tuple[AttributedGraph, NDArray[np.int64]]:
-        """Return the true graph as of the last changes, and its keys, ascending; a whole scan."""
+        """Return the true graph of the last changes, and ascending keys.
+
+        It is a whole scan.
+        """
         return self._state.truth(self._schema)
 
     def values_of(self, keys: NDArray[np.int64]) -> list[tuple[str, ...]]:
-        """Return what people had as of the last changes: quasi-identifiers, then the sensitive one.
+        """Return what people had as of the last changes.
+
+        Quasi-identifiers, then the sensitive one.
 
         Parameters
         ----------
@@ -212,7 +217,7 @@ class SequenceEngine:
         return [(*classes[cls], sensitive[code]) for cls, code in pairs]
 
     def sensitive_texts(self) -> set[str]:
-        """Return the sensitive values that somebody had as of the last changes."""
+        """Return the sensitive values that people had as of the last changes."""
         people = self._state.people
         held = np.unique(people.sensitive[people.used()])
         return {self._state.codes.sensitive[code] for code in held} & self._schema.sensitive_values
@@ -226,7 +231,7 @@ class SequenceEngine:
         return cost_figures.figures_of(self._state, self.params.k, self._spec.margin)
 
     def tree_counts(self) -> dict[str, int]:
-        """Return how many leaves of the kt-tree of waiting people the last release asked about.
+        """Return the number of kt-tree leaves the last release asked about.
 
         Those whose pivots were kept from the former release, and computed.
         """
@@ -248,7 +253,7 @@ class SequenceEngine:
         return state_pages(self._state, self._fixed())
 
     def forget_with(self, key: bytes) -> None:
-        """From now on keep only hashes of attribute texts that nobody has, with this key.
+        """Keep from now on only hashes, with this key, of unused texts.
 
         The releases are the same, whenever a text is forgotten; but no inserted vertex gets a value
         that nobody has. Without a key all texts stay.
@@ -256,7 +261,7 @@ class SequenceEngine:
         self._state.codes.key = key
 
     def forget_texts(self, alive: NDArray[np.int64]) -> None:
-        """Keep only hashes of attribute texts that no place shows and nobody has.
+        """Keep only hashes of attribute texts without a holder and a place.
 
         Parameters
         ----------
@@ -267,7 +272,9 @@ class SequenceEngine:
 
     @classmethod
     def from_pages(cls, saved: Mapping[str, bytes], max_age: int | None = None) -> Self:
-        """Return the sequence that was saved; it continues as the saved one would have.
+        """Return the sequence that was saved.
+
+        It continues as the saved one would have.
 
         Parameters
         ----------

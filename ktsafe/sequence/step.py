@@ -1,4 +1,4 @@
-"""One release: changes are applied to the true graph, then made visible as far as is safe."""
+"""One release: changes enter the true graph, then become visible."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ EXACT = StepPolicy(move_groups, publish_ready, plan_ties, gate.check)
 
 
 def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> Step:
-    """Make of the context's state, a copy of the former one, the next release; return what differs.
+    """Make the next release of the context's state; return the differences.
+
+    The state is a copy of the former one.
 
     Raises
     ------
@@ -179,7 +181,10 @@ def _change(state: State, changes: Changes) -> None:
 
 
 def _show_values(context: StepContext, changes: Changes) -> None:
-    """Show changed sensitive values where they stand by now: no place changes as it is left."""
+    """Show changed sensitive values where they stand by now.
+
+    No place changes as it is left.
+    """
     state = context.state
     rows = np.sort(_rows(state, changes.changed))
     rows = rows[state.people.place[rows] != NOBODY]
@@ -193,7 +198,7 @@ def _show_values(context: StepContext, changes: Changes) -> None:
 
 
 def _add_ties(state: State, changes: Changes) -> None:
-    """Hide new ties, but for those whose edge is released already."""
+    """Hide new ties, but for those with a released edge."""
     ties = _ties(state, changes.ties_added)
     edges = state.edges.rows_of(state.people.place[ties])
     is_shown = edges != NOBODY
@@ -206,14 +211,16 @@ def _add_ties(state: State, changes: Changes) -> None:
 
 
 def _note_ties(state: State, ties: NDArray[np.int64]) -> None:
-    """Note that hidden ties came or went, if both people of them are published."""
+    """Note hidden ties that came or went between published people."""
     classes = state.hidden_ties.class_pairs(ties)
     for pair, there in by_classes(classes, np.arange(len(ties))):
         state.current.note_change(pair, len(there))
 
 
 def _remove_bare(state: State, left: set[int]) -> list[int]:
-    """Remove cohorts without people and without edges, of those that lost some; return their ids.
+    """Remove cohorts without people and without edges, of those that lost some.
+
+    Return their ids.
 
     In a deserted group no tie is true, so it has no edges.
     """

@@ -1,1 +1,4 @@
-"""From a record to a change of the true graph: decode, judge, hold, commit."""
+"""From a record to a change of the true graph.
+
+Decode, judge, hold, commit.
+"""

@@ -1,4 +1,4 @@
-"""Whether the time of an event is to be believed, by the records that follow it.
+"""Whether later records confirm the time of an event.
 
 One wrong date must not move the time of a feed: all that follows would be late for ever, and
 releases of the future would go out. So an event beyond what its partition has come to so far is
@@ -34,7 +34,7 @@ class Belief(enum.Enum):
 
 
 class Weighed(NamedTuple):
-    """The verdict, and the time that the partition has come to if it is believed."""
+    """The verdict, and the partition's new time if confirmed."""
 
     verdict: Belief
     time_us: int
@@ -47,7 +47,7 @@ def weigh(
     *,
     at_rest: Plausible | None = None,
 ) -> Weighed:
-    """Return whether records that follow an event agree that time has come beyond a bound.
+    """Return whether later records agree that a bound is passed.
 
     The time believed is the earliest of all that lie beyond it: whether the first of them is the
     wrong one does not matter.

@@ -1,4 +1,4 @@
-"""Values of columns as Debezium writes them, by the schema that a record carries.
+"""Debezium's column values, by the schema in a record.
 
 A date is a number of days there, and a decimal a text in base64: only the schema of the envelope
 (`value.converter.schemas.enable`) says so. Types that have no one text are refused by their name.
@@ -59,7 +59,7 @@ _decoder: Final = msgspec.json.Decoder(_Field)
 
 
 def converters(schema: bytes) -> dict[str, Convert]:
-    """Return for each column whose values JSON does not tell as they are what converts them.
+    """Return a converter for each column that JSON does not spell exactly.
 
     Parameters
     ----------

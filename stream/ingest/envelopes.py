@@ -76,7 +76,7 @@ def _cloud_event(record: Record) -> Event:
 
 
 def _binary(headers: Mapping[str, bytes], data: bytes) -> Event:
-    """Return the event of a record whose headers carry the context attributes."""
+    """Return the event of a record with context attributes in its headers."""
     try:
         version = headers["ce_specversion"].decode()
         event_type = headers["ce_type"].decode()

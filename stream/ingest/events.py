@@ -1,4 +1,6 @@
-"""Events on the wire: one JSON object per record, decoded once into what it means.
+"""Events on the wire.
+
+One JSON object per record, decoded once into what it means.
 
 The four types and their fields are the public format:
 
@@ -133,7 +135,9 @@ def decode(value: bytes) -> Event:
 
 
 def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
-    """Return what `decoder` makes of `value`; whether a key is repeated is not looked at.
+    """Return what `decoder` makes of `value`.
+
+    Whether a key is repeated is not looked at.
 
     Raises
     ------
@@ -158,7 +162,7 @@ def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
 
 
 def quotes_min(event: Event) -> int:
-    """Return how many quotes the JSON of an event has, if nothing in it is given twice.
+    """Return the quotes in an event's JSON, if nothing repeats.
 
     It has more if a key is given twice, or if it holds more than the event: `check_keys` tells.
     """
@@ -188,7 +192,7 @@ _LEAP_SECOND: Final = re.compile(r"(.{10}[Tt ]\d\d:\d\d):60(?:\.\d+)?([Zz]|[+-]\
 
 
 def without_leap_second(text: object) -> object:
-    """Return the last microsecond of a minute of 61 seconds in place of its last second.
+    """Return 59.999999 s in place of a leap second.
 
     That is the last minute of a month, by UTC. Anything else is returned as it is.
     """
@@ -202,7 +206,7 @@ def without_leap_second(text: object) -> object:
 
 
 def _classified(message: str) -> MalformedEvent:
-    """Return the reason behind a validation message, keeping its path and nothing of its values."""
+    """Return a validation message's reason with path, without values."""
     _, at, path = message.rpartition(" - at `")
     where = f"at {path.rstrip('`')}" if at else "at $"
     if "missing required field" in message:
@@ -215,7 +219,9 @@ def _classified(message: str) -> MalformedEvent:
 
 
 def checked_id(given: str) -> str:
-    """Return the text of an id; refuse what a key, a CSV cell or a log line could not carry.
+    """Return the text of an id.
+
+    Refuse what a key, a CSV cell or a log line could not carry.
 
     Raises
     ------
@@ -235,7 +241,9 @@ def checked_id(given: str) -> str:
 
 
 def checked_ends(source: str, target: str) -> tuple[str, str]:
-    """Return the texts of a tie's ends; refuse those that are no ids, or are one.
+    """Return the texts of a tie's ends.
+
+    Refuse those that are no ids, or are one.
 
     Raises
     ------
@@ -284,7 +292,7 @@ def attribute_text(value: AttributeValue, *, is_code: bool = False) -> str | Non
 
 
 def bad_border(name: str, schema: Schema) -> MalformedEvent:
-    """Return the error of a value that fits into no bucket of its attribute."""
+    """Return the error of a value without a bucket."""
     is_date = isinstance(schema.buckets[name][0], str)
     what = "a date such as 2020-01-31" if is_date else "a number"
     return MalformedEvent("bad_attribute", f"{name} must be {what}")

@@ -1,4 +1,4 @@
-"""What was taken in since the last checkpoint, and is not durable yet."""
+"""Intake since the last checkpoint, not durable yet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Held:
         self.letter_bytes += len(letter.record.value or b"")
 
     def take_row(self, change: Told, record: Record) -> None:
-        """Hold what a record says of a row, and the record where it may be set aside later."""
+        """Hold a record's row, and the record while it may be refused."""
         if needs_held(change):
             self.unsure[len(self.changes)] = record
             self.letter_bytes += len(record.value or b"")

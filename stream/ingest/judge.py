@@ -126,7 +126,7 @@ class Judge:
         return judged
 
     def _decoded(self, records: Sequence[Record]) -> list[Event | MalformedEvent | None]:
-        """Return the event of each record, or why it holds none, or None if it means nothing."""
+        """Return each record's event, the reason against, or None."""
         if self._is_plain:
             given = [value for record in records if (value := record.value) is not None]
             longest = max(map(len, given), default=0)
@@ -147,7 +147,7 @@ class Judge:
             return error
 
     def _check_clock(self, timestamp_ms: int | None) -> None:
-        """Refuse an event without a time whose record's timestamp is none either."""
+        """Refuse an event without any time, in itself and in its record."""
         if timestamp_ms is None:
             return
         now_us = self._wall_us()
@@ -156,7 +156,7 @@ class Judge:
             raise MalformedEvent("no_time", "and the timestamp of its record is none")
 
     def _refuse_ahead(self, timestamp_ms: int, time_us: int) -> None:
-        """Refuse an event that is ahead of its record's timestamp, if that is a time."""
+        """Refuse an event ahead of its record's timestamp, if any."""
         at_us = timestamp_ms * 1000
         far_us = min(time_us - at_us, abs(at_us - self._wall_us()))
         if timestamp_ms >= events.EPOCH_MS_MIN and far_us < DECADES_US:

@@ -34,10 +34,10 @@ class RecordJudge(Protocol):
 
     @property
     def other_tables(self) -> set[str]:
-        """Names of tables whose rows came and mean nothing here."""
+        """Names of tables with rows that mean nothing here."""
 
     def missing_tables(self) -> set[str]:
-        """Return the names of tables that are listed and of which no row came."""
+        """Return the listed tables of which no row came."""
 
     def judge(self, records: Sequence[Record]) -> JudgedRecords:
         """Return what records do."""

@@ -36,7 +36,7 @@ def judge_of(
 
 
 def check_made_of(store: GraphStore, *, rows: bool, ties: str | frozenset[str]) -> None:
-    """Refuse to read events into a graph of tables, or rows into one of events.
+    """Refuse events for a graph of tables, or the reverse.
 
     Where ties count by their kinds or ways, only rows have any.
 

@@ -1,4 +1,6 @@
-"""Tables as owners have them, for dumps: text in columns, plain or gzipped, and Parquet.
+"""Tables as owners have them, for dumps.
+
+Text in columns, plain or gzipped, and Parquet.
 
 Implements `ktsafe.connectors.snapshots.dumps.TableReader`. Parquet files are an owner's own here,
 and are read in this process; for those of others see `ktsafe.stream.files.parquet`.
@@ -49,7 +51,7 @@ class OwnTables:
             return OwnPeople(people, path, self._schema)
 
     def ties(self, path: Path, bad: BadLines) -> Iterator[tuple[int, str, str]]:
-        """Yield the line of each tie, in Parquet its number, and both ends.
+        """Yield each tie's line, or Parquet number, and both ends.
 
         Of rows that count as one together the later is told; of a kind that does not count, none.
         """
@@ -68,7 +70,7 @@ class OwnTables:
 
 
 def _mutual(rows: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
-    """Yield the rows of pairs that name each other once the second of both has come."""
+    """Yield mutual pairs' rows once the second has come."""
     seen: set[tuple[str, str]] = set()
     for line, source, target in rows:
         seen.add((source, target))
@@ -77,7 +79,7 @@ def _mutual(rows: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, st
 
 
 class OwnPeople:
-    """A table of people, whose faults are told as those of a dump."""
+    """A table of people that reports faults as a dump does."""
 
     def __init__(self, people: People, path: Path, schema: Schema | None) -> None:
         self._people = people
@@ -104,7 +106,10 @@ class OwnPeople:
         return self._people.is_whole
 
     def rows(self, bad: BadLines) -> Iterator[tuple[int, str, Sequence[str | None]]]:
-        """Yield line, id and values of each person; what no event could carry is bad."""
+        """Yield line, id and values of each person.
+
+        What no event could carry is bad.
+        """
         with _whole(self._path):
             for line, vertex, texts in self._people.rows(bad):
                 try:
@@ -119,7 +124,7 @@ class OwnPeople:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """Name what is wrong with a file as connectors do."""
+    """Name the faults of a file as connectors do."""
     try:
         yield
     except Misconfigured:
@@ -130,7 +135,10 @@ def _whole(path: Path) -> Iterator[None]:
 
 
 def _check_last_line(path: Path) -> None:
-    """Refuse a plain text that ends in the middle of a line; other files tell by themselves."""
+    """Refuse a plain text that ends in the middle of a line.
+
+    Other files tell by themselves.
+    """
     if path.suffix in {".gz", PARQUET}:
         return
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Whether an object of a JSON text gives a key twice, which decoders pass over in silence.
+"""Whether a JSON object repeats a key, which decoders ignore.
 
 Each key and each text stands between two quotes. So a text has twice as many quotes as it has keys
 and texts, escaped ones not counted; and more than what was decoded of it has, if a key was given
@@ -18,7 +18,7 @@ _anything: Final = msgspec.json.Decoder()
 
 
 def has_repeated_key(value: bytes) -> bool:
-    r"""Return whether a JSON text that was decoded before has an object with one key twice.
+    r"""Return whether a decoded JSON text repeats a key.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class _Repeated(Exception):
 
 
 def _is_repeated_beside_the_odd(value: bytes) -> bool:
-    """Look into a text with ignored fields that are no Unicode, or numbers beyond all bounds."""
+    """Look into ignored fields without Unicode, or beyond bounds."""
 
     def look(pairs: list[tuple[str, Any]]) -> None:
         if len({key for key, _ in pairs}) != len(pairs):

@@ -1,4 +1,4 @@
-"""Records of one partition on their way into the store, with what they come to."""
+"""One partition's records on their way to the store, with results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Run:
             start = stop
 
     def times_since(self, start: int, oldest_us: int) -> Iterator[int | None]:
-        """Yield the times of the records from a place on, None for those that are no events."""
+        """Yield times of records from a place on, None for non-events."""
         for _, change in self.since(start, len(self.records)):
             time_us = None if change is None else change.stamp.time_us
             yield None if time_us is None or time_us < oldest_us else time_us

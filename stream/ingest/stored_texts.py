@@ -1,4 +1,4 @@
-"""Texts of attributes that a table has spelt, as the store keeps them."""
+"""Texts of attributes that a table spelt, as the store keeps them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ MEMO_MAX: Final = 1 << 14
 
 
 class StoredTexts(dict[str | None, str | None]):
-    """What the store keeps for a text of an attribute: as written, None where it is missing.
+    """What the store keeps for a text of an attribute.
+
+    As written, None where it is missing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Attacks on releases, one file per attack, for owners that know the truth.
+"""Attacks on releases, one file each, for owners with the truth.
 
 Attacks judge a release from outside: they share no code with what made it, verified it or audited
 it. Their results are private: they tell how well an attacker fares.

@@ -1,4 +1,4 @@
-"""Age: whether the time for which a tie has been shown tells true ties from inserted ones.
+"""Age: how long a tie was shown, as a sign of truth.
 
 The attacker follows every tie of the last release back through those before it, guesses by that
 which ties are true, and then names people by what is left of their neighbourhoods.
@@ -22,7 +22,7 @@ TOPS = (0.01, 0.05)
 
 
 def age(history: History, params: PrivacyParams, rng: np.random.Generator) -> list[Result]:
-    """Return how well age ranks the ties of the last release, and whether it finds people.
+    """Return how well age ranks ties, and whether it finds people.
 
     The age of a tie is the number of releases in succession, the last one included, that show it.
     An area below one half tells as much as one that is as far above.
@@ -75,7 +75,7 @@ def age(history: History, params: PrivacyParams, rng: np.random.Generator) -> li
 
 
 def _precision(scores: NDArray[np.int64], is_true: NDArray[np.bool_], top: float) -> float:
-    """Return the share of truth among a share of the cases with the highest scores.
+    """Return the share of truth among a share of highest scores.
 
     Cases that are as high as the last of them count by their own share of truth.
     """

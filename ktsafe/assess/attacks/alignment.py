@@ -1,4 +1,4 @@
-"""Alignment: the attacker knows the whole true graph, but nobody's place, and finds people anyway.
+"""Alignment: an attacker with the whole true graph, but without anybody's place.
 
 Structural features of each vertex are compared by rank within its graph; pairs that are each
 other's nearest are first links, mostly wrong; propagation then mends them, for right links agree
@@ -60,7 +60,7 @@ def place_features(case: Case) -> NDArray[np.float64]:
 def first_links(
     case: Case, seen: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return links of pairs that are each other's nearest, and the chance of each nearest guess.
+    """Return mutual nearest pairs, and the chance of each nearest guess.
 
     Both have shape (original vertices,).
 
@@ -96,7 +96,7 @@ def first_links(
 def _nearest(
     known: NDArray[np.float64], seen: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the nearest row of `seen` to each of `known`, and the reverse."""
+    """Return the nearest row of `seen` to each of `known`, and reverse."""
     lengths = (seen**2).sum(axis=1)
     nearest = np.zeros(len(known), dtype=np.int64)
     back, least = np.zeros(len(seen), dtype=np.int64), np.full(len(seen), np.inf)
@@ -114,7 +114,7 @@ def _nearest(
 
 
 def _features(graph: AttributedGraph, tuples: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """Return features of every vertex as ranks from 0 to 1 within its graph, shape (n, features).
+    """Return every vertex's features as ranks within its graph, (n, features).
 
     Degree, triangles, clustering, and their means over neighbours, `DEPTH` deep; the neighbours
     of each quasi-identifier tuple, and those of neighbours, together weighing as much as four.
@@ -135,7 +135,10 @@ def _features(graph: AttributedGraph, tuples: NDArray[np.int64], size: int) -> N
 
 
 def _ranks(columns: NDArray[Any]) -> NDArray[np.float64]:
-    """Return mean ranks over the number of rows, column by column; integers are counts."""
+    """Return mean ranks over the number of rows, column by column.
+
+    Integers are counts.
+    """
     if not columns.size:
         return columns
     ranks = np.empty(columns.shape)

@@ -1,4 +1,6 @@
-"""Coming and going: when ids appear and vanish, and what the attacker makes of it.
+"""Coming and going.
+
+When ids appear and vanish, and what the attacker makes of it.
 
 `arrival`: in which release a person appeared is known, or newcomers with few ties are taken for
 people. `departure`: when a person left is known, and ids that changed unlike others are taken for
@@ -27,7 +29,9 @@ UNCHANGED = -2
 
 
 def arrival(history: History, params: PrivacyParams) -> list[Result]:
-    """Return how many newcomers are found by when they came, and whether people come otherwise.
+    """Return how many newcomers are found by their time of arrival.
+
+    Also whether people come otherwise.
 
     Newcomers are the ids that appear after the first release.
 
@@ -114,7 +118,7 @@ def departure(
 
 
 def _named(history: History, params: PrivacyParams) -> list[Result]:
-    """Name the ids whose change is the rarest of those of their tuple."""
+    """Name the ids with the rarest change among those of their tuple."""
     chances, controls = [], []
     for i in range(1, len(history.cases)):
         tuples = history.tuples_of_ids(i - 1)
@@ -149,7 +153,10 @@ def _named(history: History, params: PrivacyParams) -> list[Result]:
 def _changes(
     history: History, i: int, there: NDArray[np.int64]
 ) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-    """Return columns that tell how ids changed since the release before: by values, by ties."""
+    """Return columns that tell how ids changed since the release before.
+
+    By values, by ties.
+    """
     columns = []
     for before, after in (
         (history.values[i - 1], history.values[i]),
@@ -164,7 +171,7 @@ def _changes(
 
 
 def _changes_value_from(history: History, i: int) -> NDArray[np.bool_]:
-    """Return whether each id shows another value at release i or later than before it, (n_ids,)."""
+    """Return whether each id's value changes at release i or later, (n_ids,)."""
     before = history.values[i - 1]
     later = [(after != before) & (after != ABSENT) for after in history.values[i:]]
     found: NDArray[np.bool_] = np.any(later, axis=0)
@@ -179,7 +186,7 @@ def _times(group: NDArray[np.int64], columns: Sequence[NDArray[np.int64]]) -> ND
 
 
 def _least(group: NDArray[np.int64], score: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the chance with which each is named by naming one of least score in its group."""
+    """Return the chance of naming each by least score in its group."""
     least = np.full(group.max() + 1, score.max())
     np.minimum.at(least, group, score)
     is_named = score == least[group]
@@ -188,7 +195,7 @@ def _least(group: NDArray[np.int64], score: NDArray[Any]) -> NDArray[np.float64]
 
 
 def _net(history: History) -> list[Result]:
-    """Name the ids that lost most of their neighbours between the first release and the last."""
+    """Name the ids that lost most neighbours from first to last release."""
     tuples = np.array([history.tuples_of_ids(i) for i in range(len(history.cases))])
     first = np.argmax(tuples != ABSENT, axis=0)
     last = len(history.cases) - 1
@@ -217,7 +224,10 @@ def _net(history: History) -> list[Result]:
 
 
 def _adjacent(history: History, i: int) -> sparse.csr_matrix:
-    """Return which ids are neighbours at release i: shape (n_ids, n_ids), of ones."""
+    """Return which ids are neighbours at release i.
+
+    Shape (n_ids, n_ids), of ones.
+    """
     one, two = history.ids[i][history.cases[i].released.edges].T
     ends = np.concatenate((one, two)), np.concatenate((two, one))
     return sparse.csr_matrix((np.ones(2 * len(one)), ends), shape=(history.n_ids, history.n_ids))

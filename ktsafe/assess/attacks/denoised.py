@@ -1,4 +1,6 @@
-"""One hop, denoised: the attacker first guesses which shown ties are true, then matches.
+"""One hop, denoised.
+
+The attacker first guesses which shown ties are true, then matches.
 
 Inserted ties that join strangers close few triangles. The attacker sorts the shown ties into bins
 by common neighbours in the release, gives each bin the share of true ties that it holds, and
@@ -30,7 +32,7 @@ UNIT = 64
 def denoised(
     case: Case, params: PrivacyParams, rng: np.random.Generator, another: Case | None = None
 ) -> list[Result]:
-    """Return how many people are found after denoising, and how well ties are told apart.
+    """Return the people found after denoising, and the quality of telling ties.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def denoised(
 def weighted_guesses(
     case: Case, params: PrivacyParams, chance: NDArray[np.float64]
 ) -> list[Result]:
-    """Return how many people are found if each shown tie counts by the chance that it is true.
+    """Return the people found when ties count by their chance of truth.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def weighted_guesses(
 
 
 def _chances_by_bins(teacher: Case, released: AttributedGraph) -> NDArray[np.float64]:
-    """Return the chance that each shown tie is true, by bins calibrated on the teacher's release.
+    """Return shown ties' chances of truth, by bins of the teacher's release.
 
     Bins hold about equally many of the teacher's ties; ties with equal scores share a bin.
     """
@@ -125,7 +127,7 @@ def _closeness(graph: AttributedGraph) -> NDArray[np.float64]:
 
 
 def _both_ways(graph: AttributedGraph, of_edge: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the worth of each entry of `graph.indices`, given that of each of `graph.edges`."""
+    """Return the worth of each entry of `graph.indices`, from that of edges."""
     n = graph.n_vertices
     source = np.repeat(np.arange(n, dtype=np.int64), graph.degrees)
     small, great = np.minimum(source, graph.indices), np.maximum(source, graph.indices)

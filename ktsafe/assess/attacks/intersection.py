@@ -1,4 +1,4 @@
-"""Intersection: the attacker knows a person's true neighbours at every release, and adds up.
+"""Intersection: an attacker with true neighbours at every release.
 
 The nearest candidate is named by the sum, over releases, of the distances of `one_hop.joint`.
 """
@@ -13,7 +13,7 @@ from ktsafe.params import PrivacyParams
 
 
 def intersection(history: History, params: PrivacyParams) -> list[Result]:
-    """Return how many people of the last release are found by all releases together.
+    """Return the people of the last release found by all together.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Changes: the attacker knows which ties a person gained or lost between two releases.
+"""Changes: an attacker with ties gained or lost between two releases.
 
 Candidates are the ids that are in both releases, with the same published tuples as the person's
 own. `true`: the true changes are known, and compared with what each id visibly gained and lost.
@@ -27,7 +27,7 @@ SPANS = ("consecutive", "net")
 def changes(
     history: History, params: PrivacyParams, *, spans: Iterable[str] = SPANS
 ) -> list[Result]:
-    """Return the share of changed people that an attacker finds by their changes.
+    """Return the share of changed people found by their changes.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def changes(
 def _found(
     history: History, first: int, last: int
 ) -> dict[str, tuple[Standing, NDArray[np.int64]]]:
-    """Return the standing of the people with a change, and how many candidates each has."""
+    """Return the ranking of changed people, and their numbers of candidates."""
     before, after = history.tuples_of_ids(first), history.tuples_of_ids(last)
     classes = classes_of([before, after])
     owners = history.owners(last)
@@ -92,7 +92,10 @@ def _found(
 
 
 def _true_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
-    """Return what each person gained and lost, by tuple: shape (n_persons, 2 tuples)."""
+    """Return what each person gained and lost, by tuple.
+
+    Shape (n_persons, 2 tuples).
+    """
     keys = [tie_keys(history.persons[i], history.cases[i].original) for i in (first, last)]
     labels = [np.full(history.n_persons, ABSENT) for _ in keys]
     for label, i in zip(labels, (first, last), strict=True):
@@ -101,7 +104,10 @@ def _true_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
 
 
 def shown_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
-    """Return what each id visibly gained and lost, by tuple: shape (n_ids, 2 tuples)."""
+    """Return what each id visibly gained and lost, by tuple.
+
+    Shape (n_ids, 2 tuples).
+    """
     keys = [tie_keys(history.ids[i], history.cases[i].released) for i in (first, last)]
     labels = [history.tuples_of_ids(i) for i in (first, last)]
     return _gained_and_lost(keys, labels, history.n_ids, history.tuples[2])
@@ -110,7 +116,10 @@ def shown_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
 def _gained_and_lost(
     keys: list[NDArray[np.int64]], labels: list[NDArray[np.int64]], n: int, n_labels: int
 ) -> sparse.csr_matrix:
-    """Return the counts of neighbours gained and lost by label; a lost one has its former label."""
+    """Return the counts of neighbours gained and lost by label.
+
+    A lost one has its former label.
+    """
     parts = []
     for only, label in zip(came_and_went(*keys), reversed(labels), strict=True):
         low, high = only >> 32, only & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Membership of people: is somebody in the network at all.
+"""Membership of people: their presence in the network.
 
 The attacker knows a person and the person's friends in the network: their quasi-identifiers, their
 sensitive values, and how many ties they have there. It says "is a member" where some released
@@ -33,7 +33,7 @@ Numbers = NDArray[np.int64]
 
 
 def membership_of_people(case: Case, rng: np.random.Generator) -> list[Result]:
-    """Return how well members are told from people who were held out.
+    """Return how well members are told from people held out of it.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def membership_of_people(case: Case, rng: np.random.Generator) -> list[Result]:
 
 
 def _inside(case: Case) -> Numbers:
-    """Return 1 for each of `original.indices` who is not held out, else 0."""
+    """Return 0 for each of `original.indices` that is held out, else 1."""
     assert case.held_out is not None
     inside: Numbers = (~case.held_out[case.original.indices]).astype(np.int64)
     return inside
 
 
 def _rows(case: Case, n_friends: Numbers) -> list[Rows]:
-    """Return what is known of everybody's friends and shown of each vertex's, in three ways.
+    """Return known rows of friends and shown rows, in three ways.
 
     By tuple, by tuple and value, and by tuple and degree in order, of `n_friends` of each person.
     """
@@ -116,7 +116,7 @@ def _rows(case: Case, n_friends: Numbers) -> list[Rows]:
 
 
 def _f1(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> dict[str, float]:
-    """Return F1 of claims by the best threshold, and of claiming it of everybody."""
+    """Return F1 of claims by the best threshold, and of claiming always."""
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(is_member[order])
     named = np.arange(1, len(scores) + 1)

@@ -19,7 +19,7 @@ from ktsafe.graph import AttributedGraph
 def membership_of_ties(
     case: Case, rng: np.random.Generator, another: Case | None = None
 ) -> list[Result]:
-    """Return how well shown ties are told true from inserted by what the release shows.
+    """Return how well the release tells true ties from inserted edges.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def chances_of_truth(
 
 
 def _features(graph: AttributedGraph) -> NDArray[np.float64]:
-    """Return what is seen of every edge, shape (m, features).
+    """Return the visible features of every edge, shape (m, features).
 
     The degrees of its ends; their common neighbours as a count, over the union (Jaccard), over the
     smaller degree, over the root of the product (Salton) and with weights 1 / log degree (Adamic
@@ -93,7 +93,7 @@ def _features(graph: AttributedGraph) -> NDArray[np.float64]:
 
 
 def _lift(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return log of the ties between the two kinds of each edge over their expected number."""
+    """Return log of ties between each edge's kinds over their expectation."""
     if not graph.n_edges:
         return np.zeros(0)
     ends = np.sort(kinds[graph.edges], axis=1)
@@ -108,7 +108,7 @@ def _lift(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float6
 
 
 def _alike_beside(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return, of the other neighbours of each end, the share of the other end's kind.
+    """Return the share of the other end's kind among other neighbours.
 
     Shape (m, 2): the lesser of the two shares first. An end without other neighbours has 0.
     """
@@ -123,7 +123,7 @@ def _alike_beside(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[n
 
 
 def _precision_at_half(scores: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:
-    """Return the share of truth among the highest scores that hold half of it; 0 without truth."""
+    """Return precision among scores that hold half the truth, else 0."""
     hits = np.cumsum(is_true[np.argsort(-scores, kind="stable")])
     if not len(hits) or not hits[-1]:
         return 0.0

@@ -28,7 +28,7 @@ from ktsafe.params import PrivacyParams
 def membership_of_vertices(
     case: Case, params: PrivacyParams, rng: np.random.Generator, another: Case | None = None
 ) -> list[Result]:
-    """Return how well released vertices are told real from inserted by what the release shows.
+    """Return how well the release tells real from inserted vertices.
 
     Parameters are those of `membership_of_ties`, and the k of `params`.
 
@@ -66,7 +66,9 @@ def membership_of_vertices(
 
 
 def candidates(case: Case) -> NDArray[np.int64]:
-    """Return a number for what each released vertex shows: its tuple, and its neighbours' values.
+    """Return a number for what each released vertex shows.
+
+    Its tuple, and its neighbours' values.
 
     Vertices of one number are each other's candidates under any parameters. Where t and epsilon
     leave room there may be more.
@@ -81,7 +83,7 @@ def _detected(
     n_inserted: int,
     rng: np.random.Generator,
 ) -> Result:
-    """Return the share with fewer than k candidates left without the likeliest inserted ones."""
+    """Return the share below k without the likeliest inserted candidates."""
     n, alike = case.released.n_vertices, candidates(case)
     # Equal scores are in random order.
     order = np.lexsort((rng.random(n), scores))
@@ -110,7 +112,10 @@ def _detected(
 def _left(
     alike: NDArray[np.int64], dropped: NDArray[np.int64], places: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return how many candidates of each place are not dropped; 0 if the place itself is."""
+    """Return how many candidates of each place are not dropped.
+
+    0 if the place itself is.
+    """
     is_left = np.ones(len(alike), dtype=np.bool_)
     is_left[dropped] = False
     counts = np.bincount(alike[is_left], minlength=int(alike.max(initial=0)) + 1)
@@ -118,7 +123,7 @@ def _left(
 
 
 def _features(graph: AttributedGraph) -> NDArray[np.float64]:
-    """Return what is seen of every vertex, shape (n, features).
+    """Return the visible features of every vertex, shape (n, features).
 
     First how many share the tuple. Then degree, the mean degree of neighbours, common neighbours
     per tie, the mean number that share a neighbour's tuple, the entropy of neighbours' tuples,
@@ -152,7 +157,10 @@ def _features(graph: AttributedGraph) -> NDArray[np.float64]:
 
 
 def _entropy_of_neighbours(graph: AttributedGraph) -> NDArray[np.float64]:
-    """Return the entropy of the tuples of each vertex's neighbours, in nats; 0 for none."""
+    """Return the entropy of the tuples of each vertex's neighbours, in nats.
+
+    0 for none.
+    """
     n = graph.n_vertices
     size = int(graph.qi_classes.max(initial=0)) + 1
     source = np.repeat(np.arange(n, dtype=np.int64), graph.degrees)

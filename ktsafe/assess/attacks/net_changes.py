@@ -1,4 +1,4 @@
-"""Net changes: the attacker knows what a person truly gained and lost over a span of releases.
+"""Net changes: an attacker with true gains and losses over releases.
 
 Known are the person's cohort and the classes of quasi-identifiers of all ties that began and that
 ended in the span. The releases at both ends of it show what each member of the cohort gained and
@@ -40,7 +40,7 @@ LEAST = 0.001
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NetChange:
-    """What people published at both ends of a span gained, or lost, truly and visibly.
+    """True and visible gains and losses of people at both ends.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def net_changes(
     *,
     spans: Iterable[str] = SPANS,
 ) -> list[Result]:
-    """Return the share of people that an attacker finds by their net changes.
+    """Return the share of people found by their net changes.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def net_changes(
 def guessed(
     changes: Iterable[NetChange], classes: Numbers, group: Numbers, targets: Numbers
 ) -> NDArray[np.float64]:
-    """Return the chance with which each target is named among the members of its group.
+    """Return each target's chance to be named within its group.
 
     The attacker takes kinds of changes for independent and knows at which rate each is seen where
     it is true and where it is not: those of these very releases, drawn towards the mean of all.
@@ -154,13 +154,13 @@ def guessed(
 
 
 def _cells(rows: sparse.csr_matrix, group: Numbers) -> Numbers:
-    """Return a number for each entry of rows, equal for equal columns of one group."""
+    """Return numbers of rows' entries, equal for equal columns of a group."""
     cells: Numbers = np.repeat(group, np.diff(rows.indptr)) * rows.shape[1] + rows.indices
     return cells
 
 
 def _named(scores: sparse.csr_matrix, targets: Numbers, sizes: Numbers) -> NDArray[np.float64]:
-    """Return the chance with which each target is named by the scores of its group.
+    """Return each target's chance to be named by its group's scores.
 
     Members that have none score 0.
     """
@@ -178,7 +178,7 @@ def _named(scores: sparse.csr_matrix, targets: Numbers, sizes: Numbers) -> NDArr
 
 
 def _weights(change: NetChange, classes: Numbers) -> sparse.csr_matrix:
-    """Return what it tells of a person that a member shows a change: (people, classes).
+    """Return the evidence of a member's visible change, (people, classes).
 
     That is the logarithm of the odds of showing it, where it is true, over those where it is not;
     zero where nothing is known of the person.
@@ -209,7 +209,7 @@ def _weights(change: NetChange, classes: Numbers) -> sparse.csr_matrix:
 def _rate(
     seen: NDArray[np.number[Any]], of: Numbers, prior: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the share that is seen, drawn towards what is likely before."""
+    """Return the observed share, drawn towards the prior."""
     rate = (seen + PRIOR * np.clip(prior, LEAST, 1 - LEAST)) / (of + PRIOR)
     clipped: NDArray[np.float64] = np.clip(rate, LEAST / 10, 1 - LEAST / 10)
     return clipped
@@ -218,7 +218,7 @@ def _rate(
 def _found(
     history: History, k: int, rng: np.random.Generator, first: int, last: int
 ) -> tuple[NDArray[np.float64], Numbers]:
-    """Return the chance with which each attacked person is named, and how many candidates."""
+    """Return each attacked person's chance to be named, and candidates."""
     tuples = [history.tuples_of_ids(i) for i in (first, last)]
     owners = history.owners(last)
     is_own = (owners != ABSENT) & (owners == history.owners(first))
@@ -247,7 +247,10 @@ def _found(
 
 
 def _groups(history: History, k: int, first: int, last: int, there: Numbers) -> Numbers:
-    """Return the group of each id that is there at both ends: its cohort, as releases show it."""
+    """Return the group of each id that is there at both ends.
+
+    Its cohort, as releases show it.
+    """
     # Equal rows have equal sums; others have with a chance of 2**-62.
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, history.tuples[2])
     columns = [history.tuples_of_ids(i)[there] for i in (first, last)]
@@ -258,7 +261,7 @@ def _groups(history: History, k: int, first: int, last: int, there: Numbers) -> 
 
 
 def _sums_of_neighbours(history: History, i: int, weights: Numbers) -> Numbers:
-    """Return what the tuples of each id's released neighbours weigh together, shape (n_ids,)."""
+    """Return the total weight of each id's neighbours' tuples, (n_ids,)."""
     graph = history.cases[i].released
     weight = weights[history.tuples[1][i]]
     ends = np.arange(0, len(graph.indices) + TIES_AT_ONCE, TIES_AT_ONCE)
@@ -275,7 +278,7 @@ def _sums_of_neighbours(history: History, i: int, weights: Numbers) -> Numbers:
 
 
 def _changed(keys: list[Numbers], classes: Numbers) -> list[sparse.csr_matrix]:
-    """Return to which classes each has ties at the end of a span only, and at its beginning only.
+    """Return classes of ties at the end only, and at first only.
 
     Keys are those of the ties at either end.
     """

@@ -1,4 +1,4 @@
-"""One hop: the attacker knows a person's true neighbours and names the released vertex most alike.
+"""One hop: an attacker with true neighbours names the likest vertex.
 
 The attacker knows the quasi-identifier tuples of all true neighbours and the person's published
 tuple, ranks the released vertices of that tuple by how far their released neighbours are from what
@@ -90,7 +90,7 @@ def guess_result(
     *,
     is_promised: bool = True,
 ) -> Result:
-    """Return the share of people found by naming the nearest candidate, and what else it tells.
+    """Return the share found by the nearest candidate, and its details.
 
     See `standing_result`; the control is a uniform guess among the released vertices of the
     published tuple.
@@ -102,7 +102,9 @@ def guess_result(
 
 
 def joint_rows(case: Case, worth: NDArray[np.int64] | None = None) -> Rows:
-    """Return the counts of neighbours' tuples: known of each target, shown by each vertex.
+    """Return the counts of neighbours' tuples.
+
+    Known of each target, shown by each vertex.
 
     `worth` is what each of `released.indices` counts. Default: 1.
     """

@@ -1,4 +1,4 @@
-"""Own account: the attacker has an account of the network and names the people it is tied to.
+"""Own account: an attacker's account names the people tied to it.
 
 One account that is planted and tied to people is enough. The attacker knows all that the account
 has: its quasi-identifiers, its sensitive value and its friends, with their quasi-identifiers. It
@@ -28,7 +28,7 @@ ACCOUNTS_MAX = 200
 
 
 def own_account(case: Case, rng: np.random.Generator) -> list[Result]:
-    """Return how many friends of an account are named by an attacker that owns the account.
+    """Return the friends named by the owner of an account.
 
     Each of the targets that have about `FRIENDS` ties is the attacker's account in turn. Its
     candidates are the released vertices of its published tuple (and of its sensitive value, where
@@ -106,7 +106,7 @@ class _Kinds(NamedTuple):
 
 
 def _accounts(case: Case, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the targets with a tie whose number of ties is nearest to `FRIENDS`."""
+    """Return the targets with ties in a number nearest to `FRIENDS`."""
     people = rng.permutation(case.people)
     degrees = case.original.degrees[people]
     order = np.argsort(np.abs(degrees - FRIENDS), kind="stable")
@@ -115,14 +115,14 @@ def _accounts(case: Case, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def published_friends(case: Case, account: int) -> NDArray[np.int64]:
-    """Return the true neighbours of a person who have a place."""
+    """Return the true neighbours of a person that have a place."""
     graph = case.original
     friends = graph.indices[graph.indptr[account] : graph.indptr[account + 1]]
     return friends[case.own_place[friends] >= 0].astype(np.int64)
 
 
 def _alike(case: Case, account: int, kinds: _Kinds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the released vertices that may as well be the account's, at least one.
+    """Return the released vertices that may be the account's, at least one.
 
     First for an attacker that uses the account's sensitive value, then for one that does not.
     """

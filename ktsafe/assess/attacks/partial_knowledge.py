@@ -1,4 +1,4 @@
-"""Partial knowledge: the attacker knows some of a person's neighbours, or some of them wrongly.
+"""Partial knowledge: an attacker with some neighbours, or some wrong ones.
 
 As `one_hop` by counts of quasi-identifier tuples.
 """
@@ -22,7 +22,7 @@ WEIGHTINGS = ((1, 1), (3, 1), (10, 1), (1, 0))
 
 
 def partial_knowledge(case: Case, params: PrivacyParams, rng: np.random.Generator) -> list[Result]:
-    """Return how many people are found by a part of their true neighbours.
+    """Return the people found by a part of their true neighbours.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def partial_knowledge(case: Case, params: PrivacyParams, rng: np.random.Generato
 def _known_rows(
     case: Case, share: float, wrong: float, rng: np.random.Generator
 ) -> sparse.csr_matrix:
-    """Return the tuple counts of those neighbours that are known, shape (targets, tuples)."""
+    """Return tuple counts of the known neighbours, shape (targets, tuples)."""
     true, _, size = case.tuples
     graph = case.original
     person = np.repeat(np.arange(graph.n_vertices), graph.degrees)

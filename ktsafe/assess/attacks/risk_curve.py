@@ -1,4 +1,4 @@
-"""Risk curve: how many people are found, by how much of the true network the attacker knows.
+"""Risk curve: people found, by the known share of the network.
 
 The attacker knows everybody's attributes, a random share of the true ties, no false one, and where
 a few people are. Without such seeds it does what `alignment` does, with them what `seeds` does.
@@ -44,7 +44,7 @@ def risk_curve(
     seeds: Sequence[float] = SEEDS,
     draws: tuple[int, int] = DRAWS,
 ) -> list[Result]:
-    """Return the share of people found, by the share of true ties and of people that are known.
+    """Return the share found, by known shares of ties and people.
 
     Nothing is promised against this attacker.
 
@@ -126,7 +126,7 @@ def _steep(
     ties: Sequence[float],
     seeds: Sequence[float],
 ) -> set[tuple[float, float]]:
-    """Return the points whose two neighbours are far apart."""
+    """Return the points between two neighbours that are far apart."""
     steep = set()
     for of_people in seeds:
         shares = [_together(found[share, of_people]).value for share in ties]
@@ -140,7 +140,7 @@ _NOBODY: Final = np.zeros(0, dtype=np.int64)
 
 
 def _together(results: Sequence[Result]) -> Result:
-    """Return the mean of several draws, with an interval that holds all of theirs."""
+    """Return the mean of several draws, and an interval of all."""
     return dataclasses.replace(
         results[0],
         value=sum(each.value for each in results) / len(results),
@@ -150,7 +150,7 @@ def _together(results: Sequence[Result]) -> Result:
 
 
 def _knowing(case: Case, ties: NDArray[np.int64]) -> Case:
-    """Return the case of an attacker that knows only these of the true ties."""
+    """Return the case of an attacker with only these true ties."""
     graph = case.original
     kept = graph.edges[np.sort(ties)]
     known = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, kept)

@@ -1,4 +1,4 @@
-"""Seeds: the attacker knows the whole true graph and where a few people are, and finds the rest.
+"""Seeds: an attacker with the network and a few people's places.
 
 kt-safety promises nothing against this attacker; the figure says how far it would get.
 """
@@ -17,7 +17,7 @@ ROUNDS = 30
 
 
 def seeds(case: Case, rng: np.random.Generator) -> list[Result]:
-    """Return how many of the other people are found from 1% and from 5% known ones.
+    """Return the share of others found from 1% and 5% known.
 
     Parameters
     ----------
@@ -54,7 +54,10 @@ def seeds(case: Case, rng: np.random.Generator) -> list[Result]:
 
 
 def drawn(case: Case, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return so many published people, drawn uniformly; at least one if there is anybody."""
+    """Return so many published people, drawn uniformly.
+
+    At least one if there is anybody.
+    """
     published = case.original_of[case.published]
     n = len(published)
     drawn: NDArray[np.int64] = rng.choice(

@@ -1,4 +1,4 @@
-"""Sensitive inference: the attacker knows a person's true neighbours and says "is sensitive".
+"""Sensitive inference: claims "is sensitive" from a person's true neighbours.
 
 The chance that it holds for the person is read off the released vertices that could be the person.
 kt-safety promises that at most a share alpha of the *definition's* candidates is sensitive; the

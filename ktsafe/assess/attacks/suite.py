@@ -137,7 +137,7 @@ def run(
     targets_max: int = TARGETS_MAX,
     progress: Callable[[str, float], None] | None = None,
 ) -> list[Result]:
-    """Attack a release and return what each attack found. The results are private.
+    """Attack a release, and return private results.
 
     Parameters
     ----------
@@ -197,7 +197,9 @@ def run_each(
     another: Case | None = None,
     targets_max: int = TARGETS_MAX,
 ) -> Iterator[tuple[str, list[Result]]]:
-    """Yield each attack's name and results as soon as it has ended; parameters are those of `run`.
+    """Yield each attack's name and results as soon as it has ended.
+
+    Parameters are those of `run`.
 
     Raises
     ------
@@ -225,7 +227,9 @@ def run_each(
 
 
 def attack_named(name: str) -> Attack:
-    """Return an attack on one release: one of ours, or one that an installed package offers.
+    """Return an attack on one release.
+
+    One of ours, or one that an installed package offers.
 
     Raises
     ------
@@ -247,7 +251,10 @@ def attack_named(name: str) -> Attack:
 
 
 def _stream(rng: np.random.Generator, name: str) -> np.random.Generator:
-    """Return the randomness of an attack that none was spawned for: it follows from its name."""
+    """Return the randomness of an attack that none was spawned for.
+
+    It follows from its name.
+    """
     seeds = rng.bit_generator.seed_seq
     assert isinstance(seeds, np.random.SeedSequence)
     key = (*seeds.spawn_key, zlib.crc32(name.encode()))
@@ -255,7 +262,10 @@ def _stream(rng: np.random.Generator, name: str) -> np.random.Generator:
 
 
 def sampled(history: History, rng: np.random.Generator) -> History:
-    """Return the releases with `TARGETS_MAX` targets of the last one at most, drawn uniformly."""
+    """Return the releases with at most `TARGETS_MAX` uniform targets.
+
+    They are of the last release.
+    """
     cases = [*history.cases[:-1], *(case.sampled(TARGETS_MAX, rng) for case in history.cases[-1:])]
     return dataclasses.replace(history, cases=cases)
 
@@ -267,7 +277,7 @@ def run_sequence(
     *,
     attacks: Iterable[str] = SEQUENCE_ATTACKS,
 ) -> list[Result]:
-    """Attack releases together and return what each attack found. The results are private.
+    """Attack releases together, and return private results.
 
     Parameters
     ----------

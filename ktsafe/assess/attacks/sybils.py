@@ -1,4 +1,4 @@
-"""Sybils: the attacker plants accounts before a release, and counts them out among the candidates.
+"""Sybils: planted accounts that count themselves out among candidates.
 
 The attacker is taken to recognise all of its own accounts in the release, which favours it: planted
 ties may be hidden or drowned.
@@ -21,7 +21,7 @@ from ktsafe.params import PrivacyParams
 def sybils(
     case: Case, params: PrivacyParams, accounts: NDArray[np.int64], *, is_promised: bool
 ) -> list[Result]:
-    """Return how many people are found by a guess among the candidates that are left.
+    """Return the people found by a guess among the remaining candidates.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def two_hops(case: Case, params: PrivacyParams) -> list[Result]:
 
 
 def _path_rows(case: Case) -> Rows:
-    """Return counts of neighbours and of the ends of paths of two ties, both by tuple."""
+    """Return counts of neighbours and of ends of 2-paths, by tuple."""
     true, shown, size = case.tuples
     known, seen = joint_rows(case)
     beyond = _ends_of_paths(case.original, true, size)[case.people]
@@ -80,7 +80,9 @@ def _path_rows(case: Case) -> Rows:
 def _ends_of_paths(
     graph: AttributedGraph, tuples: NDArray[np.int64], size: int
 ) -> sparse.csr_matrix:
-    """Return how many paths of two ties lead from each vertex to each tuple, not back to itself.
+    """Return the number of 2-paths from each vertex to each tuple.
+
+    Paths back to the vertex do not count.
 
     *Complexity*: O(sum of degrees * tuples among a vertex's neighbours).
     """
@@ -92,7 +94,7 @@ def _ends_of_paths(
 
 
 def _as_shares(rows: sparse.csr_matrix, size: int) -> sparse.csr_matrix:
-    """Return each row's two parts, of `size` columns each, as shares in `UNIT`s."""
+    """Return each row's two parts of `size` columns as shares in `UNIT`s."""
     parts = []
     for part in (rows[:, :size].tocsr(), rows[:, size:].tocsr()):
         sums = np.repeat(np.asarray(part.sum(axis=1)).reshape(-1), np.diff(part.indptr))

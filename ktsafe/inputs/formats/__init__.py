@@ -1,1 +1,4 @@
-"""Files of whole networks: what each format says is read, or the file is refused by its name."""
+"""Files of whole networks.
+
+What each format says is read, or the file is refused by its name.
+"""

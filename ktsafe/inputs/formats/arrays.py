@@ -1,4 +1,4 @@
-"""Arrays: a sparse matrix as scipy saves it, OGB's arrays in one file, and OGB's folder of tables.
+"""Arrays: scipy's sparse matrices, OGB's arrays and tables.
 
 People are numbered from 0. Nothing pickled is loaded, and all positions are judged here.
 """
@@ -41,7 +41,9 @@ _FAULTS: Final = (ValueError, TypeError, KeyError, EOFError, SyntaxError, Runtim
 
 
 def read_npz(path: Path, file: BinaryIO) -> Network:
-    """Read arrays of OGB, or a sparse matrix as scipy saves it; a stored zero is no tie.
+    """Read arrays of OGB, or a sparse matrix as scipy saves it.
+
+    A stored zero is no tie.
 
     Raises
     ------
@@ -146,7 +148,10 @@ def _of_matrix(arrays: Mapping[str, NDArray[Any]], ignored: set[str]) -> Network
 
 
 def _form(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return the format of a sparse matrix; without one it is known by its arrays."""
+    """Return the format of a sparse matrix.
+
+    Without one it is known by its arrays.
+    """
     told = arrays["format"].item() if arrays.get("format", _NONE).shape == () else ""
     form = told.decode("latin-1") if isinstance(told, bytes) else str(told)
     of_form = {"csr": _BY_LINES, "csc": _BY_LINES, "coo": {"row", "col"}}

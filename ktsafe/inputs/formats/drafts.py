@@ -1,4 +1,4 @@
-"""A network while its file is read: who is declared, what they have, who is tied.
+"""A network while its file is read: people, their values, their ties.
 
 A file may name people before it declares them. Once all of it is read, `Draft.network` refuses
 what does not fit together.
@@ -46,7 +46,10 @@ class Attribute:
     seen: set[Kind] = dataclasses.field(default_factory=set)
 
     def put(self, row: int, text: object) -> bool:
-        """Set the value of the person at a row; False if it has one."""
+        """Set the value of the person at a row.
+
+        False if it has one.
+        """
         values = self.values
         if row >= len(values):
             values.extend([_ABSENT] * (row + 1 - len(values)))
@@ -56,7 +59,7 @@ class Attribute:
         return True
 
     def takes(self, other: Attribute) -> bool:
-        """Take over the values of another one; False if somebody has both."""
+        """Take over another one's values; False if a person has both."""
         return all(each is _ABSENT or self.put(row, each) for row, each in enumerate(other.values))
 
     def texts(self, n: int) -> list[str | None]:
@@ -66,12 +69,12 @@ class Attribute:
 
     @property
     def told_kind(self) -> Kind | None:
-        """What its values are, as far as the file says it of all of them."""
+        """The type of its values, as far as the file says."""
         return self.kind or (next(iter(self.seen)) if len(self.seen) == 1 else None)
 
 
 class Draft:
-    """What is read of a file so far.
+    """The part of a file that was read so far.
 
     Parameters
     ----------
@@ -109,7 +112,7 @@ class Draft:
         raise InvalidGraph(f"{self._told(where)}: {what}.", hint=hint)
 
     def person(self, where: Place, key: str | None) -> int:
-        """Declare somebody; return the row.
+        """Declare a person; return the row.
 
         Raises
         ------
@@ -123,7 +126,7 @@ class Draft:
         return row
 
     def tie(self, where: Place, source: str | None, target: str | None, *, directed: bool) -> None:
-        """Add a tie between people who are declared anywhere in the file.
+        """Add a tie between people that are declared anywhere in the file.
 
         Raises
         ------
@@ -138,7 +141,7 @@ class Draft:
         self.directed += directed
 
     def put(self, where: Place, attribute: Attribute, row: int, text: str) -> None:
-        """Set what the file says of a person, as the attribute's type is read.
+        """Set a person's value from the file by the attribute's type.
 
         Raises
         ------
@@ -164,7 +167,7 @@ class Draft:
             self.refuse(where, f"{attribute.name!r}: {error.message[:-1]}", error.hint)
 
     def put_plain(self, where: Place, name: str, row: int, value: object) -> None:
-        """Set a value whose type is that of the value itself.
+        """Set a value by the type of the value itself.
 
         Raises
         ------

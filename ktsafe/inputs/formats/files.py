@@ -56,7 +56,7 @@ def read_network(
     people: People | None = None,
     bad: BadLines | None = None,
 ) -> Network:
-    r"""Read a network from a file in any of the formats in which networks are published.
+    r"""Read a network from a file in any published format.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def read_network(
 
 
 def _of_format(path: Path) -> Network | None:
-    """Return what is in a file that is no table and no list of ties; None for these."""
+    """Return the network of a file; None for tables and edge lists."""
     try:
         if path.is_dir() and not (path / OGB_EDGES).exists():
             raise InvalidGraph(f"{path} is a folder without {OGB_EDGES}.", hint="Name one file.")

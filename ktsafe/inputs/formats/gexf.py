@@ -1,4 +1,6 @@
-"""GEXF, versions 1.1 to 1.3: vertices with typed attributes that may have defaults.
+"""GEXF, versions 1.1 to 1.3.
+
+Vertices with typed attributes that may have defaults.
 
 Read here and not by a library: networkx knows neither the types of 1.3 nor the name spaces that
 other programs write, passes over defaults, and refuses ties with and without direction in one file.
@@ -41,7 +43,10 @@ def read_gexf(path: Path, file: BinaryIO) -> Network:
 
 
 class _GexfReader:
-    """A file that is being read; attributes may stand behind what uses them."""
+    """A file that is being read.
+
+    Attributes may stand behind what uses them.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -116,7 +121,10 @@ class _GexfReader:
                 self._of_ties.setdefault(key, value.line)
 
     def _values(self, element: Element) -> Iterator[tuple[Element, str]]:
-        """Yield what is said of a vertex or of an edge, and of which attribute; refuse the rest."""
+        """Yield values of a vertex or an edge with their attributes.
+
+        Others are refused.
+        """
         spells = []
         for child in element.children:
             match child.name:
@@ -180,7 +188,7 @@ class _GexfReader:
             draft.put(line, found[key], row, text)
 
     def _add_label(self) -> None:
-        """Make labels of vertices a column, beside an attribute that is called so, too."""
+        """Make vertices' labels a column, beside an attribute of that name."""
         if "label" in self.draft.attributes:
             self._label.name = "label_"
             self.draft.notes.append("An attribute is called 'label'; labels are 'label_'.")

@@ -34,7 +34,7 @@ _CUT: Final = "Write or copy the file again."
 
 
 def read_gml(path: Path, file: BinaryIO) -> Network:
-    """Read a GML file; people are called by their labels, or by their ids if nobody has a label.
+    """Read a GML file; people are named by labels, else by ids.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _read_graph(draft: Draft, graph: list[Pair]) -> None:
 
 
 def _called(draft: Draft, nodes: list[tuple[int, dict[str, Value]]]) -> tuple[dict[str, str], bool]:
-    """Return what vertices are called by their ids, and whether these are their labels."""
+    """Return vertices' names by id, and whether these are labels."""
     labels = [node["label"] for _, node in nodes if "label" in node]
     # Several may be called by their labels only if these are no empty texts.
     with_label = len(labels) if len(labels) < 2 or any(label != "" for label in labels) else 0

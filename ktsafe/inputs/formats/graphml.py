@@ -33,7 +33,10 @@ def read_graphml(path: Path, file: BinaryIO) -> Network:
 
 
 class _GraphmlReader:
-    """A file that is being read; keys may stand behind what uses them."""
+    """A file that is being read.
+
+    Keys may stand behind what uses them.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -105,7 +108,10 @@ class _GraphmlReader:
             self._of_ties.setdefault(data.get("key") or "", data.line)
 
     def _data(self, element: Element) -> Iterator[Element]:
-        """Yield the data of a vertex or of an edge; refuse what it may not hold."""
+        """Yield the data of a vertex or of an edge.
+
+        Refuse what it may not hold.
+        """
         for child in element.children:
             match child.name:
                 case "data":
@@ -155,7 +161,7 @@ class _GraphmlReader:
                 self._add(key.line, found[id_])
 
     def _finish_drawn(self) -> None:
-        """Tell what values are made of, and read the labels that are drawn."""
+        """Recognize the values' parts, and read the drawn labels."""
         label = Attribute("label", "text")
         for line, row, data in self._drawn:
             id_ = data.get("key") or ""
@@ -188,7 +194,10 @@ class _GraphmlReader:
         return attribute
 
     def _add(self, line: int, attribute: Attribute) -> None:
-        """Add an attribute; numbers of two types, as networkx writes them, are one."""
+        """Add an attribute.
+
+        Numbers of two types, as networkx writes them, are one.
+        """
         other = self.draft.attributes.setdefault(attribute.name, attribute)
         if other is attribute:
             return

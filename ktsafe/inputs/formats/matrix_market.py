@@ -1,4 +1,4 @@
-"""Matrix Market: the cells of a square matrix, its rows counted from 1.
+"""Matrix Market: a square matrix's cells, rows counted from 1.
 
 All of a file is judged here, and numbers are read by numpy: the reader of scipy ends the process
 at some files that are cut or damaged.
@@ -49,7 +49,7 @@ def read_matrix_market(path: Path, file: BinaryIO) -> Network:
 
 
 class _Lines:
-    """The lines of a file, and which one is the last that was read."""
+    """The lines of a file, and the last one that was read."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path

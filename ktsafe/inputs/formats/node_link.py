@@ -1,4 +1,7 @@
-"""Node-link JSON, as networkx and d3 write it: a list of nodes, and one of links or edges."""
+"""Node-link JSON, as networkx and d3 write it.
+
+A list of nodes, and one of links or edges.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ _WAY_ON: Final = "networkx.node_link_data writes what is read, and so does d3."
 
 
 def read_node_link(path: Path, file: BinaryIO) -> Network:
-    """Read node-link JSON; where no node has an id, ties name nodes by their positions from 0.
+    """Read node-link JSON.
+
+    Where no node has an id, ties name nodes by their positions from 0.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def read_node_link(path: Path, file: BinaryIO) -> Network:
 
 
 def _people(draft: Draft, nodes: list[Any]) -> dict[str, str]:
-    """Declare everybody; return what ties may call them, and what they are called."""
+    """Declare everybody; return the names in ties, and their own."""
     with_id = sum(isinstance(node, dict) and "id" in node for node in nodes)
     called: dict[str, str] = {}
     made_of_others: set[str] = set()
@@ -81,7 +86,10 @@ def _people(draft: Draft, nodes: list[Any]) -> dict[str, str]:
 
 
 def _attributes(node: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Return what a node has; rustworkx puts it into an object of its own."""
+    """Return what a node has.
+
+    Rustworkx puts it into an object of its own.
+    """
     data = node.get("data")
     if node.keys() == {"id", "data"} and isinstance(data, dict):
         return data.items()
@@ -96,7 +104,10 @@ def _end(draft: Draft, where: str, value: Any, called: dict[str, str]) -> str:
 
 
 def _text(draft: Draft, where: str, value: Any) -> str:
-    """Return the text of an id; lists are the tuples that networkx writes so."""
+    """Return the text of an id.
+
+    Lists are the tuples that networkx writes so.
+    """
     if isinstance(value, list):
         value = tuple(value)
     try:

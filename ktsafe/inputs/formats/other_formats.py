@@ -1,4 +1,7 @@
-"""Files that are known and not read: each is refused by its name, with the way on."""
+"""Files that are known and not read.
+
+Each is refused by its name, with the way on.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ _COMMENTS: Final = re.compile(r"\s+|//[^\n]*|/\*.*?\*/|#[^\n]*|%[^\n]*", re.DOTA
 
 
 def refuse_by_name(path: Path, ending: str, head: bytes) -> None:
-    """Refuse a file that is known to be something else, by its first bytes or by its ending.
+    """Refuse a file of another kind, by first bytes or ending.
 
     Parameters
     ----------
@@ -112,7 +115,10 @@ def _found(path: Path, ending: str, head: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _is_lgl(text: str) -> bool:
-    """Whether lines of one name behind `#` stand between the others, the first one with them."""
+    """Whether `#` lines of one name stand among the others.
+
+    The first of them counts, too.
+    """
     lines = text.splitlines()
     names = [i for i, line in enumerate(lines) if re.fullmatch(r"# \S+", line)]
     return len(names) > 1 and names[0] == 0 and names[1] < len(lines) - 1 and names[1] > 1

@@ -35,7 +35,9 @@ Line = tuple[int, str]
 
 
 def read_pajek(path: Path, file: BinaryIO) -> Network:
-    """Read a network of Pajek; vertices without a name are called by their numbers.
+    """Read a network of Pajek.
+
+    Vertices without a name are called by their numbers.
 
     Raises
     ------
@@ -196,7 +198,10 @@ class _PajekReader:
         return int(word)
 
     def _words(self, line: int, text: str) -> list[str]:
-        """Return the words of a line; those in quotation marks may hold blanks."""
+        """Return the words of a line.
+
+        Those in quotation marks may hold blanks.
+        """
         words, end = [], 0
         for found in _WORD.finditer(text):
             if found.start() != end:

@@ -1,4 +1,7 @@
-"""Values that a file declares a type for: GraphML's and GEXF's names of types."""
+"""Values that a file declares a type for.
+
+GraphML's and GEXF's names of types.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ _BOOLEANS: Final = {"true": "true", "1": "true", "false": "false", "0": "false"}
 
 
 def number_text(text: str) -> str | None:
-    """Return the text of a number; None for NaN, and where there is none.
+    """Return the text of a number.
+
+    None for NaN, and where there is none.
 
     Whole numbers keep all their digits, fractions those that a float has.
 
@@ -77,7 +82,9 @@ _OF_TYPES: Final[dict[str, Reading]] = {
 
 
 def reading(type_: str) -> Reading | None:
-    """Return how values of a type are read; None if the type is not known.
+    """Return how values of a type are read.
+
+    None if the type is not known.
 
     Lists, as GEXF has them, are read as the text that stands in the file.
 

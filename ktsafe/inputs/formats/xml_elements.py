@@ -55,7 +55,9 @@ class Element:
 
 
 def elements(path: Path, file: BinaryIO, whole: Collection[str]) -> Iterator[Element]:
-    """Yield elements as they begin, and those named in `whole` as they end, with all in them.
+    """Yield beginning elements, and ended ones named in `whole`.
+
+    The latter come with all in them.
 
     Raises
     ------
@@ -102,11 +104,11 @@ class _XmlHandler:
         self._ready: list[Element] = []
 
     def begin_type(self, _name: str, system_id: str | None, *_: object) -> None:
-        """Note that what the document is made of is told in another file."""
+        """Note that another file holds parts of the document."""
         self.is_typed = system_id is not None
 
     def taken(self) -> list[Element]:
-        """Return what is ready, once."""
+        """Return the finished elements, once."""
         ready, self._ready = self._ready, []
         return ready
 

@@ -1,4 +1,4 @@
-"""What was understood of a network, told to its owner before anything is released."""
+"""A report on a network, for its owner, before any release."""
 
 from ktsafe.inputs.inspecting.inspected import InspectedColumn, Inspection, inspect
 

@@ -1,4 +1,6 @@
-"""What a column holds, and which role it may have: proposals by rules, for its owner to judge.
+"""What a column holds, and which role it may have.
+
+Proposals by rules, for its owner to judge.
 
 | type | its values, missing ones apart |
 |---|---|
@@ -144,7 +146,7 @@ def type_of(name: str, values: Collection[str], n_people: int, kind: Kind | None
 
 
 def role_of(name: str, type_: Type, counts: Mapping[str, int], n_people: int) -> tuple[Role, str]:
-    """Return a role for a column, and why if it is a special one.
+    """Return a column's role, and a reason for special ones.
 
     Parameters
     ----------
@@ -168,7 +170,7 @@ def role_of(name: str, type_: Type, counts: Mapping[str, int], n_people: int) ->
 
 
 def guarded(values: Collection[str]) -> list[str]:
-    """Return those of the values of a sensitive attribute that may count as sensitive.
+    """Return a sensitive attribute's values that may count as sensitive.
 
     Examples
     --------
@@ -189,6 +191,9 @@ def _are_codes(name: str, values: Collection[str], n_people: int) -> bool:
 
 
 def _is_of(name: str, words: Collection[str]) -> bool:
-    """Whether a word of a name is one of these; `ageGroup` and `age_group` are two words."""
+    """Whether a word of a name is one of these.
+
+    `ageGroup` and `age_group` are two words.
+    """
     found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
     return any(word.casefold() in words for word in found)

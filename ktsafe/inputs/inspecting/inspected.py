@@ -73,7 +73,9 @@ class InspectedColumn:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Inspection:
-    """What was understood of a network. It holds ids and values: for its owner's eyes.
+    """What was understood of a network. It holds ids and values.
+
+    For its owner's eyes.
 
     Attributes
     ----------
@@ -109,7 +111,7 @@ class Inspection:
 
     @cached_property
     def schema(self) -> str:
-        """A schema file in TOML that proposes a role for each attribute, to be edited."""
+        """A TOML schema that proposes an attribute's role, to be edited."""
         return proposed_schema(self.network, self.columns)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -160,7 +162,7 @@ class Inspection:
 
 
 def inspect(graph: Any, vertices: Any = None, *, columns: Chosen = NOTHING_CHOSEN) -> Inspection:
-    """Say what is understood of a network, before anything is released.
+    """Report what the program understands of a network, before any release.
 
     Parameters
     ----------
@@ -196,7 +198,7 @@ def inspect(graph: Any, vertices: Any = None, *, columns: Chosen = NOTHING_CHOSE
 def inspected(
     network: Network, doubts: Iterable[str] = (), refused: Iterable[str] = ()
 ) -> Inspection:
-    """Return what is to be said of a network."""
+    """Return the report on a network."""
     columns = tuple(
         _column(name, values, len(network.ids), network.kinds.get(name))
         for name, values in network.columns.items()
@@ -228,7 +230,7 @@ def _column(
 
 
 def _doubtful(counts: Mapping[str, int], what: str, meaning: str) -> list[str]:
-    """Return a sentence for texts that look missing, and for each that may be another one."""
+    """Return sentences on texts that look missing, or like others."""
     found = [
         f"{text!r} ({n:,}) may mean that {meaning}"
         for text, n in counts.items()
@@ -248,7 +250,7 @@ def _doubtful(counts: Mapping[str, int], what: str, meaning: str) -> list[str]:
 
 
 def _of_files(path: Path, vertices: Path | None, columns: Chosen) -> Inspection:
-    """Inspect a file of ties, of people or of a network, or one of ties beside one of people."""
+    """Inspect a file of ties, people or a network, or two."""
     bad: BadLines = {}
     if vertices is None and lists_people(path, columns):
         vertices = path
@@ -278,7 +280,10 @@ def _of_files(path: Path, vertices: Path | None, columns: Chosen) -> Inspection:
 
 
 def lists_people(path: Path, columns: Chosen) -> bool:
-    """Whether a file is a table of people: its header names ids, and no ends of ties."""
+    """Whether a file is a table of people.
+
+    Its header names ids, and no ends of ties.
+    """
     ends = {end: columns[end] for end in ENDS if end in columns}
     try:
         table = table_at(path)

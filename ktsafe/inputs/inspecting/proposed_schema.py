@@ -1,4 +1,4 @@
-"""A schema file that proposes a role for each attribute, to be edited by its owner."""
+"""A schema file with proposed roles, to be edited by its owner."""
 
 from __future__ import annotations
 

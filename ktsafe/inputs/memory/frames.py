@@ -14,14 +14,14 @@ from ktsafe.errors import InvalidGraph
 
 
 def is_frame(table: Any) -> bool:
-    """Whether this is a data frame whose rows are in memory."""
+    """Whether this is a data frame with its rows in memory."""
     import narwhals  # noqa: PLC0415 -- only callers with data frames wait for it
 
     return narwhals.dependencies.is_into_dataframe(table)
 
 
 def columns_of(table: Any, of: str) -> dict[str, list[object]]:
-    """Return the columns of a data frame, None where a value is missing.
+    """Return a data frame's columns, None where values are missing.
 
     Parameters
     ----------
@@ -51,7 +51,10 @@ def columns_of(table: Any, of: str) -> dict[str, list[object]]:
 
 
 def frame_like(table: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
-    """Return a data frame of the same library; `id`, `source` and `target` are numbers."""
+    """Return a data frame of the same library.
+
+    `id`, `source` and `target` are numbers.
+    """
     import narwhals  # noqa: PLC0415
 
     kind = narwhals.from_native(table, eager_only=True).implementation

@@ -1,4 +1,6 @@
-"""Graphs as networkx, igraph, scipy and data frames hold them: read, and written in kind.
+"""Graphs as networkx, igraph, scipy and data frames hold them.
+
+Read, and written in kind.
 
 networkx, igraph and scipy are not imported: what a caller gives brings its own types along.
 """
@@ -56,7 +58,7 @@ class Given:
 
 
 def of_memory(graph: Any, vertices: Any = None) -> Network:
-    """Return what is understood of a graph in memory.
+    """Return the network that a graph in memory stands for.
 
     Parameters
     ----------
@@ -218,7 +220,10 @@ def _sparse(matrix: Any, vertices: Any) -> _AsGiven:
 
 
 def _sums(values: NDArray[Any], of_key: NDArray[np.int64], n: int) -> NDArray[Any]:
-    """Return the sum of the values of each cell; small integers have no room for it."""
+    """Return the sum of the values of each cell.
+
+    Small integers have no room for it.
+    """
     is_signed = np.issubdtype(values.dtype, np.signedinteger)
     wide = values.astype(np.int64) if is_signed else values
     if values.dtype.kind in "bu":
@@ -259,7 +264,7 @@ def _frames(ties: Any, people: Any) -> _AsGiven:
 
 
 def _named(people: list[str], ties: list[str]) -> tuple[str, str, str]:
-    """Return the names of the columns that hold ids and the ends of ties."""
+    """Return the names of columns with ids and ends of ties."""
     try:
         at = id_column("The table of people", people, NOTHING_CHOSEN)
         ends = end_columns("The table of ties", ties, NOTHING_CHOSEN)
@@ -307,7 +312,7 @@ def _spelt_alike(found: _AsGiven, nominal: Collection[str]) -> Given:
 def _spelt(
     of: str, values: Sequence[object], spell: Callable[[object], str | None]
 ) -> tuple[list[str | None], list[InvalidGraph]]:
-    """Return the text of each value, and a fault for each reason why some have none."""
+    """Return each value's text, and a fault for each reason without."""
     texts: list[str | None] = []
     bad: dict[tuple[str, str], list[int]] = {}
     for row, value in enumerate(values):
@@ -323,7 +328,7 @@ def _spelt(
 
 
 def _id_faults(ids: Sequence[Hashable], texts: Sequence[str | None]) -> list[InvalidGraph]:
-    """Return what is wrong with ids that have texts."""
+    """Return the faults of ids that have texts."""
     otherwise = spelt_twice(ids, texts)
     there: set[str] = set()
     nobody: list[int] = []
@@ -348,7 +353,10 @@ def _id_faults(ids: Sequence[Hashable], texts: Sequence[str | None]) -> list[Inv
 
 
 def _kind(value: Any) -> Kind | None:
-    """Return what a value is by its type; None if it is missing, or by no type that is known."""
+    """Return what a value is by its type.
+
+    None if it is missing, or by no type that is known.
+    """
     match of_numpy(value):
         case bool():
             return "boolean"
@@ -376,7 +384,10 @@ def _refuse_directed(*, directed: bool, hint: str) -> None:
 
 
 def _texts(released: AttributedGraph) -> dict[str, list[str]]:
-    """Return the published values of each attribute; there is none in the place of `NONE`."""
+    """Return the published values of each attribute.
+
+    There is none in the place of `NONE`.
+    """
     return {
         name: [texts[code] for code in released.codes[:, j].tolist()]
         for j, (name, texts) in enumerate(

@@ -1,4 +1,7 @@
-"""Tables of people and of ties, and edge lists: text in columns, or Parquet."""
+"""Tables of people and of ties, and edge lists.
+
+Text in columns, or Parquet.
+"""
 
 from ktsafe.inputs.tables.edge_lists import read_edge_list
 from ktsafe.inputs.tables.names import chosen_columns

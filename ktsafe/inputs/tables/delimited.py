@@ -1,4 +1,6 @@
-"""Lines of columns: what a text file is opened as, and how a line is cut into cells.
+"""Lines of columns.
+
+What a text file is opened as, and how a line is cut into cells.
 
 What separates is a comma, a semicolon, a TAB, a bar, or blanks (any number of blanks and TABs).
 Cells may be quoted; blanks before a quotation mark are no part of a cell.
@@ -39,7 +41,7 @@ _UTF_8: Final = "Save it as UTF-8, in spreadsheets as 'CSV UTF-8'."
 
 
 class DelimitedFile:
-    """A text file of lines of columns, plain or gzipped, that can be read several times.
+    """A text file of columns, plain or gzipped, readable several times.
 
     Parameters
     ----------
@@ -57,12 +59,17 @@ class DelimitedFile:
             return list(itertools.takewhile(_says_nothing, text))
 
     def first(self) -> str:
-        """Return the first line that is no comment; empty if there is none."""
+        """Return the first line that is no comment.
+
+        Empty if there is none.
+        """
         with self._text() as text:
             return next((line for line in text if not _says_nothing(line)), "")
 
     def rows(self, separator: str, bad: BadLines) -> Iterator[Row]:
-        """Yield the cells of each line behind the comments; lines that cannot be cut are bad.
+        """Yield the cells of each line behind the comments.
+
+        Lines that cannot be cut are bad.
 
         Raises
         ------
@@ -87,7 +94,7 @@ class DelimitedFile:
                         yield n_passed + reader.line_num, row
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield number and text of each line behind the comments that is not empty.
+        """Yield number and text of each non-empty line behind comments.
 
         Raises
         ------
@@ -100,7 +107,7 @@ class DelimitedFile:
 
     @contextmanager
     def _text(self) -> Iterator[TextIO]:
-        """Give the text, and say what is wrong with it."""
+        """Yield the text, and report its faults."""
         path = self.path
         try:
             with self._bytes() as raw:
@@ -125,7 +132,7 @@ class DelimitedFile:
 
     @contextmanager
     def _bytes(self) -> Iterator[io.BufferedReader | gzip.GzipFile]:
-        """Give the bytes, unfolded; what is no regular file can be read only once."""
+        """Yield the bytes, unfolded; a file that is not regular, only once."""
         if self._kept is None and not self.path.is_file():
             self._kept = self.path.read_bytes()
         if self._kept is None:
@@ -167,7 +174,10 @@ def cells_of(line: str, separator: str) -> list[str]:
 
 
 def n_cells(line: str, separator: str) -> int:
-    """Return how many cells a line has; none if a quotation mark does not close."""
+    """Return how many cells a line has.
+
+    None if a quotation mark does not close.
+    """
     try:
         return len(cells_of(line, separator))
     except csv.Error:
@@ -200,7 +210,7 @@ def _says_nothing(line: str) -> bool:
 
 
 def _check_begin(path: Path, raw: io.BufferedReader | gzip.GzipFile) -> None:
-    """Refuse what is no text, as far as its first bytes tell."""
+    """Refuse a file that begins like no text."""
     begin = raw.peek(_SNIFFED_BYTES)[:_SNIFFED_BYTES]
     if begin.startswith(_UTF_16) or b"\0" in begin:
         raise InvalidGraph(f"{path} is no UTF-8 text, but UTF-16 or no text at all.", hint=_UTF_8)

@@ -1,4 +1,4 @@
-"""What looks like an edge list and is something else, or may be read in two ways: refused by name.
+"""Ambiguous or false edge lists, refused by name.
 
 | looks like | because |
 |---|---|
@@ -109,7 +109,7 @@ def says_directed(comments: Iterable[str]) -> bool:
 
 
 def refuse_comments(path: Path, comments: Iterable[str]) -> str:
-    """Refuse what comments say to be no network of one kind of people; return KONECT's weights.
+    """Refuse networks that comments rule out; return KONECT's weights.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def refuse_comments(path: Path, comments: Iterable[str]) -> str:
 
 
 def refuse_first(path: Path, first: str) -> None:
-    """Refuse a file whose first line begins as no line of ids does.
+    """Refuse a file with a first line that holds no ids.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def refuse_first(path: Path, first: str) -> None:
 
 
 def refuse_metis(file: DelimitedFile) -> None:
-    """Refuse lines of several lengths, if the first tells how many lines and ids follow.
+    """Refuse lines of several lengths after a count of lines and ids.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def refuse_metis(file: DelimitedFile) -> None:
 
 
 def refuse_lines(lines: Lines) -> None:
-    """Refuse lines that may be something else than pairs of ids, and others behind them.
+    """Refuse lines that may not be pairs of ids, and others behind.
 
     Raises
     ------
@@ -189,7 +189,9 @@ def refuse_lines(lines: Lines) -> None:
 
 
 def fault_of_id(name: str) -> str:
-    """Return why a text is no id of a list without a header; empty if it may be one.
+    """Return why a text is no id, empty if it may.
+
+    In a list without a header.
 
     Examples
     --------
@@ -206,7 +208,7 @@ def fault_of_id(name: str) -> str:
 
 
 def _is_matrix(lines: Lines) -> bool:
-    """Whether there are as many lines as columns, and they are equal when mirrored."""
+    """Whether lines are as many as columns, and a mirrored square."""
     n = lines.width
     if n < 3 or len(lines) != n or not all(is_number(name) for name in lines.position):
         return False
@@ -216,7 +218,7 @@ def _is_matrix(lines: Lines) -> bool:
 
 
 def _is_metis(lines: Lines) -> bool:
-    """Whether the first line tells how many lines follow, and how many ids they hold."""
+    """Whether the first line counts the following lines and their ids."""
     first, n = lines.early[0], len(lines) - 1
     told = [int(text) if text.isdecimal() else -1 for text in first[:2]]
     if told[0] != n or 2 * told[1] != n * lines.width:
@@ -225,7 +227,10 @@ def _is_metis(lines: Lines) -> bool:
 
 
 def _steps(names: list[str], side: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how the numbers in a column rise from line to line; negative if it has others."""
+    """Return how the numbers in a column rise from line to line.
+
+    Negative if it has others.
+    """
     column = [names[v] for v in side.tolist()]
     if not all(map(str.isdecimal, column)):
         return np.array([-1.0])

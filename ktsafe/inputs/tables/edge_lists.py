@@ -1,4 +1,6 @@
-"""Edge lists: two ids in a line, with or without a header, behind `#`, `%` or `//` comments.
+"""Edge lists: two ids a line, with or without header and comments.
+
+Comments begin with `#`, `%` or `//`.
 
 What separates, and whether the first line is a header, is decided by all lines:
 
@@ -169,7 +171,10 @@ def _names_ends(path: Path, first: str, chosen: Chosen) -> bool:
 
 
 def _of_table(ties: Ties, people: People | None, bad: BadLines, *, is_chosen: bool) -> Network:
-    """Read a table whose header names the ends; a name that is an id, too, may be no header."""
+    """Read a table with a header that names the ends.
+
+    A name that is an id, too, may be no header.
+    """
     table, position = ties.table, dict[str, int]()
     edges = _coded(ties.rows(bad), position)
     ends = [table.header[i] for i in ties.columns]
@@ -216,7 +221,7 @@ def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Net
 
 
 def _refuse_several(path: Path, position: Mapping[str, int]) -> None:
-    """Refuse ids that are several ids in one cell, such as the receivers of a letter."""
+    """Refuse ids that are several in one cell, as of receivers."""
     for name in position:
         parts = _BETWEEN.split(name) if _BETWEEN.search(name) else []
         if parts and all(part in position for part in parts):
@@ -234,7 +239,7 @@ def _keys(text: str) -> set[str]:
 
 
 def _coded(rows: Rows, position: dict[str, int]) -> NDArray[np.int64]:
-    """Return the number of each end, in the order in which ids came."""
+    """Return each end's number, in order of the ids' arrival."""
     codes = array("q")
     for _, one, other in rows:
         codes.append(position.setdefault(one, len(position)))
@@ -243,7 +248,7 @@ def _coded(rows: Rows, position: dict[str, int]) -> NDArray[np.int64]:
 
 
 def _n_directed(ties: Ties) -> int:
-    """Return how many ties Gephi says to be directed, in a column that says nothing else."""
+    """Return how many ties Gephi marks as directed, in that column."""
     table = ties.table
     column = column_of(table.path, table.header, "type")
     if column is None:
@@ -253,7 +258,7 @@ def _n_directed(ties: Ties) -> int:
 
 
 def placed(network: Network, people: People, path: Path) -> Network:
-    """Return a network with its people at the places of a table that lists more of them.
+    """Return a network at the places of a table with more people.
 
     Raises
     ------
@@ -266,7 +271,7 @@ def placed(network: Network, people: People, path: Path) -> Network:
 
 
 def among(network: Network, people: People) -> Network:
-    """Return the ties of a network that are among the people of a table, at their places."""
+    """Return a network's ties among a table's people, at their places."""
     places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
     edges = places[network.edges]
     edges = np.sort(edges[(edges >= 0).all(axis=1)], axis=1)
@@ -278,7 +283,7 @@ def among(network: Network, people: People) -> Network:
 def _placed(
     network: Network, people: People | None, bad: BadLines, rows: Callable[[], Rows], path: Path
 ) -> Network:
-    """Return a network likewise; the lines that name somebody else are bad."""
+    """Return a network of these people; lines that name others are bad."""
     if people is None:
         return network
     if people.is_whole and not people.position.keys() >= {*network.ids}:
@@ -295,6 +300,6 @@ def _hidden(path: Path) -> InvalidGraph:
 
 
 def _may_be_tie(comment: str, lines: Lines) -> bool:
-    """Whether a comment has as many columns as ties, and no blank behind what makes it one."""
+    """Whether a comment has the ties' columns, and no blank at first."""
     bare = comment.strip()
     return bare[1:2].isalnum() and n_cells(bare, lines.separator) == lines.width

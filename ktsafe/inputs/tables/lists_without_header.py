@@ -1,4 +1,6 @@
-"""Ties in lines without a header: what separates, and whether the first line is one all the same.
+"""Ties in lines without a header.
+
+What separates, and whether the first line is one all the same.
 
 Both are decided by all lines; see `ktsafe.inputs.tables.edge_lists`.
 """
@@ -34,7 +36,7 @@ _LETTERS: Final = re.compile(r"[^\W\d_]([\s_.:-]*[^\W\d_])*")
 
 @dataclasses.dataclass(eq=False)
 class CutLines:
-    """A file whose lines are cut in one way.
+    """A file with lines that are all cut in one way.
 
     Attributes
     ----------
@@ -54,7 +56,7 @@ class CutLines:
 
 
 def cut(file: DelimitedFile, chosen: Chosen) -> CutLines:
-    """CutLines the lines in the one way in which all have equally many columns.
+    """Cut lines in the one way with equally many columns in all.
 
     Parameters
     ----------
@@ -85,7 +87,9 @@ def cut(file: DelimitedFile, chosen: Chosen) -> CutLines:
 def as_ties(
     found: CutLines, chosen: Chosen, known: AbstractSet[str] | None, *, is_sure: bool
 ) -> Lines | None:
-    """Return all lines as ties; None if the first one is a header that names them by letters.
+    """Return all lines as ties.
+
+    None if the first one is a header that names them by letters.
 
     Parameters
     ----------
@@ -122,7 +126,7 @@ def as_ties(
 
 
 def rows_of(found: CutLines) -> Iterator[tuple[int, str, str]]:
-    """Yield line and both ids of each tie, the first line with them."""
+    """Yield line and both ids of each tie, the first line included."""
     i, j = found.lines.ends
     one, other = found.spelled
     for number, row in found.file.rows(found.lines.separator, {}):
@@ -136,7 +140,7 @@ def shape(name: str) -> str:
 
 
 def ambiguous(path: object) -> InvalidGraph:
-    """Return what to tell where a first line may be a header, or a tie."""
+    """Return a text where a first line may be header or tie."""
     hint = (
         "If it is a tie, say --columns source=1,target=2; if it is a header, say --columns with "
         "the names of its columns."
@@ -197,7 +201,7 @@ def _ids(
 
 
 def _the_right_one(even: list[CutLines], tried: list[str]) -> CutLines:
-    """Return the one of several ways to cut that gives ids like those of people, or the same."""
+    """Return the way to cut that gives people's ids, or equal ones."""
     if len(even) == 1 and not (even[0].lines.separator == BLANKS and _holds(even[0], tried)):
         return even[0]
     marks = {found.lines.separator for found in even} | {",", ";", "|"}
@@ -229,7 +233,7 @@ def _the_right_one(even: list[CutLines], tried: list[str]) -> CutLines:
 
 
 def _holds(found: CutLines, tried: list[str]) -> bool:
-    """Whether a cell holds what separates in another way, and is no number."""
+    """Whether a cell holds another separator, and is no number."""
     marks = {*tried} - {found.lines.separator, BLANKS}
     cells = (cell for row in (found.first, *found.lines.early) for cell in row)
     return any(mark in cell and shape(cell) != mark for mark in marks for cell in cells)
@@ -261,7 +265,9 @@ def _sides(found: CutLines) -> list[set[str]]:
 
 
 def _is_header(found: CutLines, known: AbstractSet[str] | None, *, is_meant: bool) -> bool:
-    """Whether the first line is a header; `is_meant`: the owner says that there is none.
+    """Whether the first line is a header.
+
+    `is_meant`: the owner says that there is none.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Columns by their names: which one tells a person's id, and which two the ends of a tie.
+"""Columns by their names.
+
+Which one tells a person's id, and which two the ends of a tie.
 
 Case, blanks, `_`, `-` and `.` do not count. What is not in the tables of this module is not
 guessed: `--columns source=A,target=B,id=C` names it, by a column's name or, where there is no
@@ -131,7 +133,9 @@ def chosen_columns(text: str) -> dict[str, str]:
 
 
 def check_names(path: object, header: Sequence[str]) -> None:
-    """Refuse two columns of one name; those without a name cannot be asked for.
+    """Refuse two columns of one name.
+
+    Those without a name cannot be asked for.
 
     Raises
     ------
@@ -145,7 +149,9 @@ def check_names(path: object, header: Sequence[str]) -> None:
 
 
 def column_of(path: object, header: Sequence[str], name: str) -> int | None:
-    """Return where a column stands: of this very name, else of one that is as good as it.
+    """Return where a column stands.
+
+    Of this very name, else of one that is as good as it.
 
     Raises
     ------
@@ -162,7 +168,9 @@ def column_of(path: object, header: Sequence[str], name: str) -> int | None:
 
 
 def id_column(path: object, header: Sequence[str], chosen: Chosen) -> int | None:
-    """Return where the ids of people stand; None where no name says so.
+    """Return where the ids of people stand.
+
+    None where no name says so.
 
     Raises
     ------
@@ -187,7 +195,9 @@ def id_column(path: object, header: Sequence[str], chosen: Chosen) -> int | None
 def end_columns(
     path: object, header: Sequence[str], chosen: Chosen, *, are_numbers: bool = False
 ) -> tuple[int, int] | None:
-    """Return where both ends of a tie stand; None where no names say so.
+    """Return where both ends of a tie stand.
+
+    None where no names say so.
 
     Parameters
     ----------
@@ -231,7 +241,7 @@ def end_columns(
 
 
 def is_word_of_names(text: str) -> bool:
-    """Whether a text is made like a name of a column, so that it names nobody.
+    """Whether a text is made like a column's name, not a person's.
 
     Examples
     --------
@@ -245,7 +255,10 @@ def is_word_of_names(text: str) -> bool:
 
 
 def _chosen(path: object, header: Sequence[str], name: str) -> int:
-    """Return where a column stands that was chosen: by its name, else by its number from 1."""
+    """Return where a column stands that was chosen.
+
+    By its name, else by its number from 1.
+    """
     place = column_of(path, header, name)
     if place is None and name.isdecimal() and 0 < int(name) <= len(header):
         place = int(name) - 1

@@ -89,7 +89,10 @@ class People:
         ]
 
     def rows(self, bad: BadLines) -> Iterator[tuple[int, str, list[str | None]]]:
-        """Yield line, id and values of each person; rows that are none are bad."""
+        """Yield line, id and values of each person.
+
+        Rows that are none are bad.
+        """
         id_of, *spelled = self.spelled
         unread: BadLines = {}
         for line, (given, *cells) in self.table.rows(self.columns, unread):
@@ -112,7 +115,7 @@ class People:
         _refuse_measures(self.table, self.id_name, id_of)
 
     def unknown(self, ids: Collection[str]) -> str:
-        """Return what to say of ties that name nobody of these people, and of another column.
+        """Return a text on ties of unknown people, and of another column.
 
         Parameters
         ----------
@@ -133,7 +136,7 @@ class People:
 
 
 def missing_notes(columns: Mapping[str, Iterable[str | None]]) -> list[str]:
-    """Return a sentence for each column with texts that may mean that a value is missing.
+    """Return a sentence for each column with texts of missing values.
 
     Examples
     --------
@@ -196,11 +199,17 @@ class Ties:
         self.ends = Spelled(id_text), Spelled(id_text)
 
     def rows(self, bad: BadLines) -> Iterator[tuple[int, str, str]]:
-        """Yield line and both ends of each tie; rows that are none are bad."""
+        """Yield line and both ends of each tie.
+
+        Rows that are none are bad.
+        """
         return ((line, one, other) for line, one, other, _ in self.rows_of_kinds(bad))
 
     def rows_of_kinds(self, bad: BadLines) -> Iterator[tuple[int, str, str, str | None]]:
-        """Yield what `rows` does, and the kind; None where it has none, or is not asked for."""
+        """Yield what `rows` does, and the kind.
+
+        None where it has none, or is not asked for.
+        """
         source, target = self.ends
         for line, (one, other, *kinds) in self.table.rows((*self.columns, *self._kinds), bad):
             try:

@@ -1,4 +1,4 @@
-"""Columns whose cells have one text each."""
+"""Columns with one text for each cell."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class Spelled:
 
     @property
     def measure(self) -> str:
-        """What the texts tell if they are no ids: "times" or "fractions"; else empty."""
+        """What the texts tell if they are no ids: "times" or "fractions".
+
+        Else empty.
+        """
         others = [text for text in self._known.values() if text is not None]
         if self.has_words or not others:
             return ""
@@ -64,7 +67,7 @@ class Spelled:
 def tell_spelt_twice(
     given: Iterable[tuple[int, Any]], what: str, spelled: Spelled, bad: BadLines
 ) -> None:
-    """Add the lines on which a column has a text that an earlier one spells otherwise."""
+    """Add the lines where a column spells an earlier text otherwise."""
     if not spelled.otherwise:
         return
     first: dict[str, Hashable] = {}

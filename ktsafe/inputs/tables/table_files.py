@@ -1,4 +1,7 @@
-"""Files that hold a table with a header: text in columns, or Parquet."""
+"""Files that hold a table with a header.
+
+Text in columns, or Parquet.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ class NamedTable(Protocol):
     row_word: str
 
     def rows(self, columns: Sequence[int], bad: BadLines) -> Iterator[tuple[int, Cells]]:
-        """Yield number and some cells of each row; rows of another length are bad."""
+        """Yield number and some cells of each row.
+
+        Rows of another length are bad.
+        """
 
 
 def table_at(path: Path) -> NamedTable:
@@ -90,7 +96,7 @@ class TextTable:
                 bad.setdefault(f"{len(row)} values for {width} columns", []).append(line)
 
     def _names_above(self) -> list[str]:
-        """Return the names in the last comment, if only these name people or ends."""
+        """Return the names in the last comment that name people or ends."""
         if _names_anything(self.path, self.header):
             return []
         return names_in_comment(self._file, self._separator, len(self.header))
@@ -163,7 +169,7 @@ def separator_of(file: DelimitedFile, first: str) -> str:
 
 
 def names_in_comment(file: DelimitedFile, separator: str, width: int) -> list[str]:
-    """Return the names of columns in the last comment before the lines, if it has such names."""
+    """Return column names in the last comment before the lines, if any."""
     last = next((line for line in reversed(file.comments()) if line.strip()), "")
     for mark in dict.fromkeys((separator, BLANKS)):
         try:

@@ -1,4 +1,6 @@
-"""Which two columns of a list without a header hold the ids: the first two, if no others may.
+"""Which two columns of a list without a header hold the ids.
+
+The first two, if no others may.
 
 A number, a time, a weight or a type may stand before the ids. Two other columns may hold them
 unless, in this order,
@@ -44,7 +46,10 @@ BEYOND: Final = 1000
 
 @dataclasses.dataclass(eq=False)
 class Column:
-    """What stands in a column: its different texts, up to a bound, and their forms."""
+    """What stands in a column.
+
+    Its different texts, up to a bound, and their forms.
+    """
 
     texts: set[str] = dataclasses.field(default_factory=set)
     forms: set[str] = dataclasses.field(default_factory=set)
@@ -73,7 +78,7 @@ def other_ends(
     n: int,
     steps: Sequence[NDArray[np.float64]],
 ) -> tuple[int, int] | None:
-    """Return two columns, counted from 1, that may hold the ids instead of the first two.
+    """Return two columns, from 1, that may hold the ids instead.
 
     Parameters
     ----------
@@ -112,7 +117,7 @@ def other_ends(
 
 
 def _differ(one: Column, other: Column, n: int, *, is_sure: bool) -> bool:
-    """Whether two columns cannot both hold ids of the same people, by their forms."""
+    """Whether two columns' forms rule out ids of the same people."""
     if NO_ID in one.forms | other.forms:
         return True
     if (one.forms == {WORD}) != (other.forms == {WORD}) and WORD not in one.forms & other.forms:
@@ -126,7 +131,9 @@ def _differ(one: Column, other: Column, n: int, *, is_sure: bool) -> bool:
 
 
 def form(text: str) -> str:
-    """Return what a cell looks like: a word, a whole number, one written as `7.0`, or no id.
+    """Return what a cell looks like.
+
+    A word, a whole number, one written as `7.0`, or no id.
 
     Examples
     --------

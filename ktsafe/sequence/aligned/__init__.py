@@ -1,4 +1,4 @@
-"""Sequences of releases that are safe for w = all at any radius: permanent groups, one shift."""
+"""Sequences safe for w = all at any radius, by permanent groups."""
 
 from ktsafe.sequence.aligned.aligned_sequence import AlignedSequence
 

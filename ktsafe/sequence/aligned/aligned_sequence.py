@@ -1,4 +1,4 @@
-"""A sequence of releases that stays safe at any radius, also if all of them are linked.
+"""A sequence that stays safe at any radius if releases are linked.
 
 Everybody has a place in a group of m places, for ever; the places of a group appear together, in
 one class. Every release is mapped onto itself by the same shift of all groups, so the members of a
@@ -27,7 +27,9 @@ from ktsafe.sequence.step import StepPolicy
 
 
 def move_agreed(context: StepContext) -> set[int]:
-    """Publish another class of a group whose people have all changed to that one; nobody leaves.
+    """Publish the class to which all people of a group have changed.
+
+    No place is left by that.
 
     All places of the group change alike, in place; nobody's neighbourhood loses its symmetry.
     """
@@ -43,7 +45,7 @@ def move_agreed(context: StepContext) -> set[int]:
 
 
 def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
-    """Check that groups are as permanent, as large and as symmetric as the guarantee needs.
+    """Check that groups are permanent, large and symmetric enough.
 
     Raises
     ------
@@ -66,7 +68,7 @@ ALIGNED = StepPolicy(move_agreed, publish_ready, show_what_is_half_true, check)
 
 
 class AlignedSequence(SequenceEngine):
-    """The current release of permanent groups, and all that the next one depends on.
+    """The current release of permanent groups, and its successor's input.
 
     Another quasi-identifier is shown once all people of a group have changed to it.
     """

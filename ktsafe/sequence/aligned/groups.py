@@ -1,4 +1,4 @@
-"""Groups: people published together for the first time, and the place each gets for ever.
+"""Groups: people published together first, and their permanent places.
 
 A newcomer waits until a whole group can be filled with people of one class. Within the groups that
 appear together people are seated so that their ties share orbits
@@ -23,14 +23,17 @@ from ktsafe.strategies import Request
 
 
 def publish_ready(context: StepContext) -> None:
-    """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
+    """Publish newcomers of classes with enough, at random under alpha."""
     ready = [row for rows in waiting(context.state) for row in _filling(context, rows)]
     if ready:
         publish_groups(context, sorted(ready))
 
 
 def publish_groups(context: StepContext, rows: list[int]) -> None:
-    """Give people places in new groups; empty places are filled with inserted ones."""
+    """Give people places in new groups.
+
+    Empty places are filled with inserted ones.
+    """
     state = context.state
     order = np.array(rows, dtype=np.int64)[context.rng.permutation(len(rows))]
     seated = _seated(context, order)
@@ -47,7 +50,7 @@ def publish_groups(context: StepContext, rows: list[int]) -> None:
 
 
 def _filling(context: StepContext, rows: list[int]) -> list[int]:
-    """Return people of one class that fill whole groups, as many as possible; the others wait."""
+    """Return people that fill whole groups of a class; others wait."""
     m = context.spec.forming.group_size_min
     if len(rows) < m + margin(context) or not come_apart(context.state, rows):
         return []
@@ -67,7 +70,7 @@ def _filling(context: StepContext, rows: list[int]) -> list[int]:
 
 
 def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
-    """Return the true graph of people on groups, with the shift that takes places to the next."""
+    """Return the true graph on groups, with the shift of places."""
     spec = context.spec
     everybody, keys = context.state.truth(spec.schema)
     graph = everybody.subgraph(np.searchsorted(keys, context.state.people.key[rows]))
@@ -83,7 +86,7 @@ def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
 
 
 def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:
-    """Return the orbits of the shift, each in its order, by their least vertices."""
+    """Return the shift's orbits, each in order, by least vertices."""
     image = shift.tolist()
     seen = [False] * len(image)
     groups = []
@@ -101,7 +104,7 @@ def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:
 def _add_places(
     context: StepContext, released: AttributedGraph, vertices: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Add a place without edges for each of the given vertices of a release, in their order."""
+    """Add a place without edges for each given vertex, in order."""
     known = context.state.codes
     known.categories[-1] += released.categories[-1][len(known.sensitive) :]
     codes = released.codes[vertices]

@@ -27,7 +27,7 @@ def following(state: State, places: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def orbits_of(state: State, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the pairs of places to which the shift takes pairs of different orbits.
+    """Return the pairs of places that the shift reaches, by orbit.
 
     Orbit by orbit, each pair of places once, ends ascending.
     """
@@ -40,7 +40,7 @@ def orbits_of(state: State, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def show_what_is_half_true(context: StepContext) -> None:
-    """Show the orbits at least half of which is true, and no others. A whole scan."""
+    """Show the orbits at least half true, by a whole scan."""
     state = context.state
     hidden_ties = state.hidden_ties.used()
     shown_as = state.edges.rows_of(state.people.place[state.hidden_ties.pairs(hidden_ties)])
@@ -67,14 +67,16 @@ def show_what_is_half_true(context: StepContext) -> None:
 
 
 def _sizes(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many pairs of places each orbit has, by what names it."""
+    """Return each orbit's number of pairs of places, by its name."""
     m = _layout(state)[1][keys[:, 0]]
     # Within a group, half the way round, each pair is met from both ends.
     return np.where((keys[:, 0] == keys[:, 1]) & (2 * keys[:, 2] == m), m // 2, m)
 
 
 def orbit_keys(state: State, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what names the orbit of each pair of places: two groups and a distance.
+    """Return what names the orbit of each pair of places.
+
+    Two groups and a distance.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def shift_of(state: State, places: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def _layout(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first place and the size of every group, by its label; 0 where it is gone."""
+    """Return each group's first place and size by label, else 0."""
     first = np.zeros(state.n_cohorts + 1, dtype=np.int64)
     size = np.zeros(state.n_cohorts + 1, dtype=np.int64)
     for label, members in state.places.members.items():

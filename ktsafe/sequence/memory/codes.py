@@ -1,4 +1,4 @@
-"""Numbers for classes and for texts of attributes, in the order in which they were first seen.
+"""Numbers for classes and attribute texts, in order of first sight.
 
 Of a text that nobody has any more a keyed hash is enough: its number stands for it, should it come
 back. So an erasure takes the text out and changes no release.
@@ -48,7 +48,7 @@ class Codes:
         self._numbers = {codes: number for number, codes in enumerate(self.classes)}
 
     def copy(self) -> Codes:
-        """Return codes that stand for the same, and get further ones by themselves."""
+        """Return equal codes that get further ones by themselves."""
         return Codes(self.classes, self.categories, self.key)
 
     @property
@@ -65,14 +65,16 @@ class Codes:
         ]
 
     def class_of(self, codes: tuple[int, ...]) -> int:
-        """Return the number of a class, a new one if it was never seen."""
+        """Return a class's number, a new one if never seen."""
         if codes not in self._numbers:
             self._numbers[codes] = len(self.classes)
             self.classes.append(codes)
         return self._numbers[codes]
 
     def of(self, values: Sequence[str]) -> tuple[int, int]:
-        """Return the class and the sensitive code of a person's texts; new ones get a code.
+        """Return the class and the sensitive code of a person's texts.
+
+        New ones get a code.
 
         Raises
         ------
@@ -103,7 +105,7 @@ class Codes:
     def forget(
         self, classes: NDArray[np.int64], sensitive: NDArray[np.int64], kept: Collection[str]
     ) -> None:
-        """Keep only hashes of the texts of neither these classes nor these sensitive codes.
+        """Keep only hashes of texts of other classes and sensitive codes.
 
         Those in `kept` stay: the configuration names them.
         """
@@ -121,6 +123,9 @@ class Codes:
         return tuple(np.array(codes, dtype=np.int64).reshape(-1, 2).T)
 
     def table(self, cls: NDArray[np.int64], sensitive: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the codes of all attributes by class and sensitive code: (people, attributes)."""
+        """Return the codes of all attributes by class and sensitive code.
+
+        (people, attributes).
+        """
         classes = np.array(self.classes, dtype=np.int32).reshape(-1, len(self.categories) - 1)
         return np.column_stack((classes[cls], sensitive.astype(np.int32)))

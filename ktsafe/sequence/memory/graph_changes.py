@@ -1,4 +1,4 @@
-"""What changed in the true graph between two releases, by the keys of people."""
+"""Changes of the true graph between two releases, by people's keys."""
 
 from __future__ import annotations
 
@@ -73,7 +73,10 @@ class Changes:
 
     @classmethod
     def of_graph(cls, graph: AttributedGraph, keys: NDArray[np.int64]) -> Changes:
-        """Return the changes that make `graph` out of nothing; `keys[v]` is the key of v."""
+        """Return the changes that make `graph` out of nothing.
+
+        `keys[v]` is the key of v.
+        """
         named = np.asarray(keys, dtype=np.int64)
         values = _values(graph, np.arange(graph.n_vertices))
         is_small = named.max(initial=0) <= np.iinfo(np.int32).max
@@ -96,7 +99,9 @@ def changes_between(
     new: AttributedGraph,
     new_keys: NDArray[np.int64],
 ) -> Changes:
-    """Return what turns one true graph into another; a whole scan of both.
+    """Return what turns one true graph into another.
+
+    A whole scan of both.
 
     Examples
     --------
@@ -139,7 +144,7 @@ def _among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.b
 def _differ(
     old: AttributedGraph, before: NDArray[np.intp], new: AttributedGraph, now: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
-    """Return whose texts differ, for vertices of two graphs that are the same people."""
+    """Return vertices with other texts, of two graphs of the same people."""
     differ = np.zeros(len(now), dtype=np.bool_)
     for j, texts in enumerate(new.categories):
         code_of = {text: code for code, text in enumerate(texts)}

@@ -1,4 +1,7 @@
-"""The options of a sequence of releases; all but one are fixed for as long as it lasts."""
+"""The options of a sequence of releases.
+
+All but one are fixed for as long as it lasts.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ LEAVING: Final = 20
 
 
 def margin_for(size: int) -> int:
-    """Return the people beyond a size that a cohort begins with, where nobody says how many.
+    """Return the default margin of people for cohorts of a size.
 
     Of `size` people `size / LEAVING` leave in the mean; that and two and a half standard deviations
     of a Poisson distribution, rounded up. About one cohort in 300 loses more.
@@ -94,7 +97,7 @@ class SequenceOptions(Mapped):
             raise InvalidParams("max_age must be a whole number of at least 2.")
 
     def begun(self, size: int) -> Self:
-        """Return the options of a sequence whose cohorts have at least so many members."""
+        """Return the options of a sequence with cohorts of this least size."""
         if self.margin is not None:
             return self
         return dataclasses.replace(self, margin=margin_for(size))
@@ -110,6 +113,6 @@ class SequenceOptions(Mapped):
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
-        """Build them from what `to_mapping` wrote, in this version or in an older one."""
+        """Build them from a mapping of this version or an older one."""
         there = dict(item for item in mapping.items() if item not in FORMER.items())
         return super(SequenceOptions, cls).from_mapping(there)

@@ -1,4 +1,4 @@
-"""Published vertices, the true graph's people, what is released between places, and what is not."""
+"""Tables of published vertices, true people, released edges, and hidden ties."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DENSE = 4
 
 
 class RowsOfPairs(dict[Tie, Integers]):
-    """For two classes, ascending, the rows of what lies between them, ascending, if any do."""
+    """For two classes, the rows between them, ascending, if any."""
 
     def __missing__(self, classes: Tie) -> Integers:
         return np.zeros(0, dtype=np.int32)
@@ -146,7 +146,7 @@ class PersonTable(ColumnTable):
     since: Numbers
 
     def rows_of(self, keys: Numbers) -> Numbers:
-        """Return the row of each key; -1 if nobody has it."""
+        """Return the row of each key; -1 if there is none."""
         known, rows = self.derived("keys", self.stamp("key"), self._by_key)
         if not len(known):
             return rows[np.clip(keys, -1, len(rows) - 1)]
@@ -154,7 +154,10 @@ class PersonTable(ColumnTable):
         return np.where(known[at] == keys, rows[at], NOBODY)
 
     def _by_key(self) -> tuple[Numbers, Numbers]:
-        """Return keys, ascending, and their rows, then `NOBODY`; of dense keys a table of all."""
+        """Return ascending keys with their rows, then `NOBODY`.
+
+        Of dense keys it is a table of all.
+        """
         rows = self.used()
         n_keys = 1 + int(self.key.max(initial=FREE))
         if n_keys <= DENSE * len(rows):
@@ -169,7 +172,7 @@ class PersonTable(ColumnTable):
         return np.flatnonzero((self.key != FREE) & (self.place == NOBODY))
 
     def differing(self, places: PlaceTable) -> Numbers:
-        """Return the rows of people whose place shows another class, ascending."""
+        """Return the rows of people with a place of another class, ascending."""
         rows = np.flatnonzero(self.place != NOBODY)
         differing: Numbers = rows[places.cls[self.place[rows]] != self.cls[rows]]
         return differing
@@ -190,7 +193,7 @@ class TableOfState(PairTable):
 
     @property
     def _state(self) -> State:
-        """The state whose table this is."""
+        """The state that this table belongs to."""
         # Were it held here, a former state would stay until cyclic garbage is collected, and that
         # comes seldom.
         state = self._owner()
@@ -203,11 +206,14 @@ class TableOfState(PairTable):
         return self.derived("between", self._stamp_of_pairs(), self._between)
 
     def class_pairs(self, pairs: Numbers) -> Numbers:
-        """Return the published classes of the ends of pairs, ascending; -1 of withheld people."""
+        """Return the published classes of the ends of pairs, ascending.
+
+        -1 of withheld people.
+        """
         return ascending(self._classes()[pairs])
 
     def _classes(self) -> Numbers:
-        """Return the published class of each number that pairs may have, and -1 for `NOBODY`."""
+        """Return the published class of each number in pairs, -1 for `NOBODY`."""
         return np.append(self._state.places.cls, NOBODY)
 
     def _stamp_of_pairs(self) -> tuple[int, ...]:
@@ -226,7 +232,7 @@ class TableOfState(PairTable):
 
 
 class ReleasedEdgeTable(TableOfState):
-    """What is released.
+    """The released edges.
 
     Attributes
     ----------
@@ -313,7 +319,7 @@ class HiddenTieTable(TableOfState):
 
     @property
     def n_young(self) -> Counter[Tie]:
-        """For two classes how many of those began after the cohorts of their ends were formed."""
+        """For two classes, the number of ties younger than both cohorts."""
         return self.derived("n_young", self._stamp_of_pairs(), self._n_young)
 
     def hold(self, ties: Numbers, began: int | Numbers) -> None:
@@ -323,14 +329,14 @@ class HiddenTieTable(TableOfState):
         self.add(len(ties), first=first, second=second, since=since, began=began)
 
     def open(self, people: Numbers) -> None:
-        """Note that the ties of newly published people can be shown, from now on."""
+        """Note that newly published people's ties can be shown now."""
         rows = self.rows_around(people)
         for classes, inside in by_classes(self.class_pairs(self.pairs(rows)), rows):
             self._state.current.note_opened(classes, len(inside))
             self.write(inside, since=self._state.current.number)
 
     def _classes(self) -> Numbers:
-        """Return the published class of each person, -1 of withheld ones and for `NOBODY`."""
+        """Return each person's published class, -1 of withheld ones and `NOBODY`."""
         classes: Numbers = super()._classes()[np.append(self._state.people.place, NOBODY)]
         return classes
 
@@ -360,7 +366,7 @@ class ClearedEdgeTable(TableOfState):
     was_true: Numbers
 
     def remember(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:
-        """Note what a pair of classes shows, which will be shown no longer."""
+        """Note what a pair of classes shows before it is hidden."""
         low, high = ascending(ends).T
         self.add(len(ends), low=low, high=high, was_true=were_true.astype(np.int64))
 
@@ -370,7 +376,10 @@ class ClearedEdgeTable(TableOfState):
 
 
 def by_classes(classes: Integers, rows: NDArray[Whole]) -> Iterator[tuple[Tie, NDArray[Whole]]]:
-    """Yield the rows of each pair of classes, given for each row: shape (x, 2); none for -1."""
+    """Yield the rows of each pair of classes, given for each row.
+
+    Shape (x, 2); none for -1.
+    """
     is_named = classes[:, 0] >= 0
     classes, rows = classes[is_named], rows[is_named]
     if not len(rows):
@@ -387,7 +396,7 @@ def by_classes(classes: Integers, rows: NDArray[Whole]) -> Iterator[tuple[Tie, N
 
 
 def _grouped(groups: Numbers) -> dict[int, Numbers]:
-    """Return for each group, at least 0, ascending, the positions at which it stands."""
+    """Return each group's positions; groups are at least 0, ascending."""
     order = np.argsort(groups, kind="stable")
     order = order[np.searchsorted(groups[order], 0) :]
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -396,7 +405,7 @@ def _grouped(groups: Numbers) -> dict[int, Numbers]:
 
 
 def _sums(between: RowsOfPairs, flags: NDArray[np.bool_]) -> Counter[Tie]:
-    """Return for each pair of classes how many of its rows have the flag."""
+    """Return for each pair of classes its number of flagged rows."""
     lengths = np.array([len(rows) for rows in between.values()], dtype=np.int64)
     if not len(lengths):
         return Counter()

@@ -1,4 +1,6 @@
-"""What a sequence remembers, as a value: the next release is made of a copy.
+"""What a sequence remembers, as a value.
+
+The next release is made of a copy.
 
 Tables share their columns with the copy until they are written (`column_table`), and what is
 derived of them is found by sorting. To keep a state is to keep that release; nothing is undone.
@@ -59,7 +61,7 @@ class SequenceCorrupted(KtsafeError):
 
 
 class NumberList:
-    """Numbers, at least 0, in the order in which they came, each once."""
+    """Numbers from 0 in order of arrival, each once."""
 
     def __init__(self) -> None:
         self._parts: list[Numbers] = []
@@ -76,7 +78,10 @@ class NumberList:
             self._parts.append(numbers)
 
     def remove(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Remove distinct numbers as far as they are among them; return which were."""
+        """Remove distinct numbers as far as they are among them.
+
+        Return which were.
+        """
         were = np.zeros(len(numbers), dtype=np.bool_)
         known = self.array()
         if not len(numbers) or not len(known):
@@ -142,11 +147,14 @@ class Current:
         return Current(self.number + 1, dict(self.stale), dict(self.planned), turns)
 
     def note_shown(self, rows: Numbers, edges: Numbers) -> None:
-        """Note edges that are released: their rows, and their places, shape (x, 2)."""
+        """Note edges that are released.
+
+        Their rows, and their places, shape (x, 2).
+        """
         self.gained.add(rows[~self.lost.remove(edge_keys(edges))])
 
     def note_dropped(self, rows: Numbers, edges: Numbers) -> None:
-        """Note edges that are released no longer, in rows that others may take from now on."""
+        """Note edges released no longer; others may take their rows."""
         self.lost.add(edge_keys(edges)[~self.gained.remove(rows)])
 
     def note_change(self, classes: Tie, ties: int = 1) -> None:
@@ -154,7 +162,7 @@ class Current:
         self.stale[classes] = self.stale.get(classes, 0) + ties
 
     def note_opened(self, classes: Tie, ties: int) -> None:
-        """Note that true ties between two classes can be shown, since somebody was published."""
+        """Note that true ties between two classes can be shown by now."""
         self.note_change(classes, ties)
         self.opened.add(classes)
 
@@ -192,7 +200,7 @@ class State:
         self.n_cohorts = 0
 
     def following(self) -> State:
-        """Return a state of the next release, to be made of this one, which stays."""
+        """Return the next release's state, made of this one, which stays."""
         after = State(0)
         after.codes = self.codes.copy()
         after.current = self.current.following()
@@ -209,7 +217,7 @@ class State:
         return (self.places, self.people, self.edges, self.hidden_ties, self.cleared_edges)
 
     def settle(self) -> None:
-        """Forget how this release differs from the former one, and the room that it leaves."""
+        """Forget the changes of this release, and the room they leave."""
         current = self.current
         current.gained, current.lost, current.returned = NumberList(), NumberList(), NumberList()
         for table in (self.edges, self.hidden_ties, self.cleared_edges):
@@ -247,7 +255,7 @@ class State:
         self.current = Current(meta["release"], stale, {(a, b): n for a, b, n in planned}, turns)
 
     def forget_texts(self, kept: Collection[str], alive: Numbers | None = None) -> None:
-        """Keep only hashes of attribute texts that no place shows and nobody has.
+        """Keep only hashes of attribute texts without a holder and a place.
 
         Parameters
         ----------
@@ -266,7 +274,9 @@ class State:
         self.codes.forget(np.unique(classes), np.unique(sensitive), kept)
 
     def truth(self, schema: Schema) -> tuple[AttributedGraph, NDArray[np.int64]]:
-        """Return the true graph and the key of each vertex, ascending; a whole scan.
+        """Return the true graph and the key of each vertex, ascending.
+
+        A whole scan.
 
         True ties are the released edges that are true, between the owners of their places, and
         those that are held back.
@@ -365,7 +375,10 @@ class State:
         self.places.write(places, value_at=value_at)
 
     def form_cohorts(self, places: Numbers, cohort: int | Numbers = 0) -> None:
-        """Make cohorts of places that have none; the cohorts' numbers begin at 0."""
+        """Make cohorts of places that have none.
+
+        The cohorts' numbers begin at 0.
+        """
         self.places.write(places, cohort=self.n_cohorts + cohort)
         before = self.n_cohorts
         self.n_cohorts += int(np.max(cohort)) + 1
@@ -377,7 +390,7 @@ class State:
         self.current.touched.add(label)
 
     def remove_cohorts(self, labels: list[int]) -> list[int]:
-        """Remove cohorts whose places have no edges; return their published ids."""
+        """Remove cohorts of places without edges; return their published ids."""
         if not labels:
             return []
         gone = np.concatenate([self.places.members[label] for label in labels])
@@ -402,7 +415,7 @@ def state_pages(state: State, fixed: Mapping[str, Any]) -> Iterator[tuple[str, b
 
 
 def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]:
-    """Return the state and what is fixed.
+    """Return the state and the parts that are fixed.
 
     Raises
     ------

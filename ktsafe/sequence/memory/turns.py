@@ -1,4 +1,6 @@
-"""How fast pairs of classes are planned afresh: in a turn each of them goes dark once.
+"""How fast pairs of classes are planned afresh.
+
+In a turn each of them goes dark once.
 
 While a pair is dark its ties are missed, and while it is not, its news are: where little changes,
 turns are slow. Ages are counted in turns, not in releases, so a pair that waited while they were
@@ -35,7 +37,7 @@ KEPT = 7 / 8
 
 
 def share_of_turn(changed: float, max_age: int) -> int:
-    """Return which share of a turn passes with a release, in parts of `TURN`.
+    """Return the share of a turn in one release, in `TURN`s parts.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def share_of_turn(changed: float, max_age: int) -> int:
 
 
 class Turns:
-    """How far turns have gone, and how much of the network changes with a release.
+    """The progress of turns, and the network's change per release.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class Turns:
 
     @classmethod
     def steady(cls, releases: int, max_age: int) -> Self:
-        """Return those of an older version, under which equally much passed with each release."""
+        """Return those of an older version, with equal steps per release."""
         share = share_of_turn(0.0, max_age)
         return cls([share * i for i in range(min(releases, max_age + 2) + 1)])
 
@@ -93,7 +95,9 @@ class Turns:
 
     @property
     def changed(self) -> float:
-        """Share of the ties that changes with a release; `UNKNOWN` before anybody knows.
+        """Share of the ties that changes with a release.
+
+        `UNKNOWN` before anybody knows.
 
         What is dark is made up for by what the others show. Where that were much more or less at
         first than later, the second release would have too few edges or too many.
@@ -101,7 +105,7 @@ class Turns:
         return self._changed / self._weight if self._weight else UNKNOWN
 
     def note_changed(self, n_changed: int, n_ties: int) -> None:
-        """Note how many of so many ties begin or end with this release."""
+        """Note how many ties begin or end with this release."""
         if n_ties:
             self._changed = KEPT * self._changed + n_changed / n_ties
             self._weight = KEPT * self._weight + 1
@@ -115,11 +119,11 @@ class Turns:
         return self._passed[-1] - self._passed[-1 - n_releases]
 
     def share(self, n_releases: int) -> int:
-        """Return what passed with the release so many releases ago, in parts of `TURN`."""
+        """Return the progress so many releases ago, in parts of `TURN`."""
         return self.since(n_releases + 1) - self.since(n_releases)
 
     def is_last(self, n_releases: int, passing: int = 0) -> bool:
-        """Whether what was planned so many releases ago is as old as it may be.
+        """Whether plans of so many releases ago have the greatest age.
 
         Now, or if so much more had passed.
         """

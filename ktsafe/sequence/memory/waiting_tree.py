@@ -1,4 +1,6 @@
-"""The kt-tree of waiting people: leaves of like rows with their pivots, kept while nobody moves.
+"""The kt-tree of waiting people: leaves of like rows with their pivots.
+
+It is kept while no row moves.
 
     class (a root) -> cuts at a count of neighbours of one class -> leaves, each with its pivot
 
@@ -52,7 +54,10 @@ class Branch(NamedTuple):
 
     @classmethod
     def of(cls, people: Numbers, counts: csr_array, params: PrivacyParams) -> Branch:
-        """Cut people of a class; leaves have at least k of them, alpha is left to their cohorts."""
+        """Cut people of a class.
+
+        Leaves have at least k of them, alpha is left to their cohorts.
+        """
         rows = np.ascontiguousarray(counts[:, np.unique(counts.indices)].toarray(), dtype=np.int32)
         leaf, nobody = np.zeros(len(people), dtype=np.int64), np.zeros(len(people), dtype=np.bool_)
         leaves = leaves_of(rows, nobody, params, ways=AT_BORDERS)[::-1]

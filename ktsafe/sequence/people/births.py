@@ -1,4 +1,4 @@
-"""Births: newcomers wait for one another, then are published together in a block.
+"""Births: newcomers wait, then are published together in a block.
 
 Cohorts never change. So after the first release a class is first shown when it can be told who goes
 with whom: when its people would be near to the medians of their cohorts, or have waited for
@@ -32,7 +32,7 @@ SLOTS_MIN = 2
 
 
 def publish_ready(context: StepContext) -> None:
-    """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
+    """Publish newcomers of classes with enough, at random under alpha."""
     _grow_tree(context)
     ready: list[int] = []
     for rows in waiting(context.state):
@@ -43,22 +43,28 @@ def publish_ready(context: StepContext) -> None:
 
 
 def waiting(state: State) -> list[list[int]]:
-    """Return the rows of people not published yet, a list for each class."""
+    """Return the rows of unpublished people, a list for each class."""
     return [people.tolist() for _, people in in_classes(state, state.people.withheld())]
 
 
 def come_apart(state: State, rows: list[int]) -> bool:
-    """Whether the newcomers of a class came over enough releases; the first one asks for none."""
+    """Whether the newcomers of a class came over enough releases.
+
+    The first one asks for none.
+    """
     return state.current.number == 0 or len(distinct(state.people.since[rows])) >= SLOTS_MIN
 
 
 def margin(context: StepContext) -> int:
-    """Return how many newcomers more than needed must wait; the first release asks for none."""
+    """Return how many newcomers more than needed must wait.
+
+    The first release asks for none.
+    """
     return 0 if context.state.current.number == 0 else context.spec.options.sybil_margin
 
 
 def under_alpha(context: StepContext, rows: list[int]) -> list[int]:
-    """Return as many of the given people as alpha allows in one cohort, drawn at random."""
+    """Return as many people as alpha allows in a cohort, at random."""
     alpha = context.spec.forming.alpha
     if alpha == 1:
         return rows
@@ -74,7 +80,7 @@ def under_alpha(context: StepContext, rows: list[int]) -> list[int]:
 
 
 def _ready(context: StepContext, rows: list[int]) -> list[int]:
-    """Return whom to publish of one class; nobody while too few wait."""
+    """Return the people of one class to publish; none while few wait."""
     state = context.state
     least = max(context.spec.params.k + margin(context), context.spec.forming.k)
     if state.current.number and not _are_small_part(state, rows):
@@ -90,13 +96,16 @@ def _ready(context: StepContext, rows: list[int]) -> list[int]:
 
 
 def _are_small_part(state: State, rows: list[int]) -> bool:
-    """Whether the waiting people of a class are few beside its published ones."""
+    """Whether a class's waiting people are few beside its published ones."""
     labels = state.places.cohorts_of.get(int(state.people.cls[rows[0]]), [])
     return len(rows) * SMALL_PART <= sum(len(state.places.members[label]) for label in labels)
 
 
 def _are_overdue(context: StepContext, rows: list[int]) -> bool:
-    """Whether one of them waited as long as anybody shall; in the first release everybody did."""
+    """Whether one of them waited as long as anybody shall.
+
+    In the first release everybody did.
+    """
     state = context.state
     oldest = int(state.people.since[rows].min())
     return (
@@ -106,7 +115,7 @@ def _are_overdue(context: StepContext, rows: list[int]) -> bool:
 
 
 def _are_alike(state: State, cls: int) -> bool:
-    """Whether the waiting people of a class are near enough to the pivots of their leaves."""
+    """Whether a class's waiting people are near their leaves' pivots."""
     branch = state.tree.branches[cls]
     return branch.ties > 0 and branch.apart <= APART_MAX * branch.ties
 

@@ -1,4 +1,4 @@
-"""Places that are left: by departing people, and by people whose quasi-identifier changed.
+"""Places that are left, by departure or a changed quasi-identifier.
 
 Nothing that is shown of a place changes because its owner left: it keeps its values for as long as
 its cohort is published, and its edges until the pair of classes that they belong to is planned
@@ -40,7 +40,9 @@ def leave_places(context: StepContext, rows: NDArray[np.int64]) -> set[int]:
 
 
 def move_groups(context: StepContext) -> set[int]:
-    """Publish groups anew that may move to a new class; return the cohorts that were left.
+    """Publish groups anew that may move to a new class.
+
+    Return the cohorts that were left.
 
     At least m members of one cohort move to one class together and become one cohort there: an
     attacker that links both lives still finds the whole group. Where cohorts have a margin those
@@ -66,7 +68,7 @@ def move_groups(context: StepContext) -> set[int]:
 
 
 def _may_move(context: StepContext, n_movers: int, n_staying: int) -> bool:
-    """Whether so many people may leave a cohort together, in which so many stay."""
+    """Whether so many may leave a cohort in which so many stay."""
     spec = context.spec
     m = spec.params.group_size_min
     if not n_staying or not spec.margin:

@@ -1,4 +1,6 @@
-"""Members of a new cohort exchange sensitive values, once: each place shows a drawn member's.
+"""Members of a new cohort exchange sensitive values, once.
+
+Each place shows a drawn member's.
 
 Who shows whose value never changes. So a value that changes changes at the place that shows it; the
 place of somebody who left goes on to show what it did, and so does the one that shows the leaver's
@@ -14,7 +16,10 @@ from ktsafe.sequence.people.step_context import StepContext
 
 
 def exchange_values(context: StepContext, first_cohort: int) -> None:
-    """Let the members of each cohort from a number on exchange values; none was released yet."""
+    """Let the members of each cohort from a number on exchange values.
+
+    None was released yet.
+    """
     state = context.state
     if context.spec.options.values == "in place":
         return

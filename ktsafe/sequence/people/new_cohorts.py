@@ -1,4 +1,4 @@
-"""A block: people published for the first time together, in cohorts of their own.
+"""A block: people first published together, in cohorts of their own.
 
 Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
 true neighbours in every class. A block begins without edges; which ties of its people are shown is
@@ -24,7 +24,7 @@ PUBLISHED_END = 2**62
 
 
 def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bool = False) -> None:
-    """Publish withheld people together, of each class at least k and within alpha.
+    """Publish withheld people together, at least k a class, within alpha.
 
     Parameters
     ----------
@@ -61,7 +61,10 @@ def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bo
 
 
 def in_classes(state: State, rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
-    """Return people by their true classes, ascending; within one they keep their order."""
+    """Return people by their true classes, ascending.
+
+    Within one they keep their order.
+    """
     cls = state.people.cls[rows]
     order = np.argsort(cls, kind="stable")
     starts = np.flatnonzero(np.diff(cls[order], prepend=-1))
@@ -72,7 +75,9 @@ def in_classes(state: State, rows: NDArray[np.int64]) -> list[tuple[int, NDArray
 def _nodes(
     context: StepContext, cls: int, people: NDArray[np.int64], ever: NDArray[np.bool_]
 ) -> list[NDArray[np.int64]] | None:
-    """Return the leaves of the kt-tree that people are in, as positions; None: in none.
+    """Return the leaves of the kt-tree that people are in, as positions.
+
+    None: in none.
 
     Leaves in which somebody lacks, or that make for fewer cohorts, are joined to the next ones.
     """
@@ -99,14 +104,17 @@ def _nodes(
 
 
 def _lacking(context: StepContext, members: int, sensitive: int) -> int:
-    """Return how many harmless members a cohort lacks, for m and for alpha."""
+    """Return how many harmless members a cohort lacks, for m and alpha."""
     alpha = context.spec.forming.alpha
     for_alpha = -(-sensitive * alpha.denominator // alpha.numerator)
     return max(context.spec.forming.group_size_min, for_alpha, members) - members
 
 
 def neighbour_counts(state: State, rows: NDArray[np.int64]) -> csr_array:
-    """Return how many true neighbours of each class withheld people have: (people, classes)."""
+    """Return how many true neighbours of each class withheld people have.
+
+    (people, classes).
+    """
     n, n_classes = len(rows), len(state.codes.classes)
     position = np.full(state.people.n, NOBODY)
     position[rows] = np.arange(n)
@@ -130,7 +138,7 @@ def neighbour_counts(state: State, rows: NDArray[np.int64]) -> csr_array:
 def _add_places(
     context: StepContext, classes: NDArray[np.int64], codes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Add a place without edges and cohort for each class and code of the sensitive attribute."""
+    """Add an empty place for each class and sensitive code."""
     texts = context.state.codes.sensitive
     is_sensitive = np.array(
         [context.is_sensitive(code) for code in range(len(texts))], dtype=np.bool_

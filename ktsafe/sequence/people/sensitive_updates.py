@@ -24,7 +24,7 @@ from ktsafe.sequence.people.step_context import StepContext
 
 
 def show_sensitive(context: StepContext, row: int) -> None:
-    """Publish the true sensitive value of a published person, or "-" where alpha has no room."""
+    """Publish a person's true sensitive value, or "-" beyond alpha."""
     state = context.state
     code, place = state.people.sensitive[row], state.places.value_at[state.people.place[row]]
     is_sensitive = context.is_sensitive(code)
@@ -45,7 +45,7 @@ def shows_missing(context: StepContext, places: NDArray[np.int64]) -> NDArray[np
 
 
 def _is_kept_missing(context: StepContext, place: int) -> bool:
-    """Whether a place shows "-" and goes on to, since others of its cohort may hide values."""
+    """Whether a place keeps "-", since others of its cohort hide values."""
     state = context.state
     shown = state.codes.sensitive[state.places.sensitive[place]]
     return (
@@ -56,7 +56,7 @@ def _is_kept_missing(context: StepContext, place: int) -> bool:
 
 
 def keep_company(context: StepContext, labels: Iterable[int], seen: Container[int]) -> None:
-    """Let others of cohorts in which something changed show "-", until it tells no more than alpha.
+    """Suppress company in changed cohorts, until "-" tells at most alpha.
 
     Those whose value is missing anyway do not count: they may have shown it before. The value of
     nobody who left changes unless one of somebody does: `seen` are the cohorts in which somebody's
@@ -89,7 +89,10 @@ def keep_company(context: StepContext, labels: Iterable[int], seen: Container[in
 
 
 def _company(context: StepContext, drawn: list[int], wanted: int, *, is_seen: bool) -> list[int]:
-    """Return the first places drawn, one with an owner or none that was left among them."""
+    """Return the first places drawn, with at least one owner.
+
+    There is none if none was among them.
+    """
     places = context.state.places
     chosen = drawn[:wanted]
     if is_seen or any(places.owner[place] != NOBODY for place in chosen):
@@ -110,7 +113,7 @@ def _has_room(context: StepContext, label: int) -> bool:
 
 
 def _suppressed(context: StepContext) -> int:
-    """Return the code of the missing value, or of another harmless one if that is sensitive.
+    """Return the missing value's code, or another harmless one.
 
     Raises
     ------

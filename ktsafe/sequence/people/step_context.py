@@ -1,4 +1,4 @@
-"""What is fixed for a whole sequence, and what every step of one release is given."""
+"""The constants of a sequence, and the context of one release's steps."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class StepContext:
 
 
 def _share(part: Fraction, whole: int) -> Fraction:
-    """Return a share, rounded down to what `PrivacyParams` can hold, but never to nothing."""
+    """Return a positive share, rounded down to what `PrivacyParams` holds."""
     share = part / whole
     if share.denominator <= DENOMINATOR_MAX:
         return share

@@ -1,1 +1,4 @@
-"""Ties of a sequence: which are shown, pair of classes by pair of classes."""
+"""Ties of a sequence.
+
+Which are shown, pair of classes by pair of classes.
+"""

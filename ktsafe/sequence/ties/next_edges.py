@@ -1,4 +1,4 @@
-"""What pairs of classes can show next, edges planned afresh or more than now, and which they show.
+"""Edges that pairs of classes can show next, and their choice.
 
 Both are programs of a pair (`ktsafe.exact.pair_program`). What a shown tie gains is set by `gains`,
 what an edge costs by `at_prices`, as in single releases (`ktsafe.exact.aims`). With one difference:
@@ -43,7 +43,7 @@ most, to make up for what others show."""
 
 
 def true_ties(state: State) -> Edges:
-    """Return all true ties between places, those of departed people as if these were there."""
+    """Return all true ties between places, departed people's as before."""
     edges, cleared = state.edges, state.cleared_edges
     rows = edges.used()
     shown = edges.ends(rows[np.isin(edges.is_true[rows], (TRUE, RESIDUAL))])
@@ -56,7 +56,9 @@ def true_ties(state: State) -> Edges:
 
 
 def gains(pair: PairOfClasses, close: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what each of the pair's candidates gains if it is shown: float64, shape (x,).
+    """Return what each of the pair's candidates gains if it is shown.
+
+    Float64, shape (x,).
 
     All gain more, the closer their ends are: int64, shape (x,), see `ktsafe.exact.closeness`. Ties
     of departed people gain as much as those of present people: if they did not return, departures
@@ -71,7 +73,9 @@ def gains(pair: PairOfClasses, close: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def program(pair: PairOfClasses, close: NDArray[np.int64], seed: int) -> Pair:
-    """Return the program of what a pair can show next; true ties come first.
+    """Return the program of what a pair can show next.
+
+    True ties come first.
 
     A pair that shows edges can show hidden ties beside them. Else it is planned afresh: edges that
     were shown last are shown again where they fit, true or inserted, and others come and go without
@@ -88,7 +92,7 @@ def program(pair: PairOfClasses, close: NDArray[np.int64], seed: int) -> Pair:
 
 
 def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[Pair]) -> list[Pair]:
-    """Return the programs of pairs with the prices and totals that the aim asks for.
+    """Return the programs of pairs with the aim's prices and totals.
 
     Parameters
     ----------
@@ -119,7 +123,7 @@ def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[P
 
 
 def _more_than_ties(state: State) -> int:
-    """Return by what share of all ties there should be more edges, in parts of `TURN`.
+    """Return the share of edges beyond the ties, in `TURN`s parts.
 
     That is what is dark, or what was when what is shown was planned, which is more once turns get
     slower. If planned pairs alone had fewer edges for it, they would lack them for a whole turn.
@@ -134,7 +138,7 @@ def _more_than_ties(state: State) -> int:
 
 
 def planned(pair: PairOfClasses, program: Pair, seed: int) -> Edges:
-    """Return what a pair shows, by its program at the price and total that it was given."""
+    """Return a pair's edges by its program, price and total."""
     rng = np.random.default_rng(seed)
     if len(pair.shown):
         return _raised(pair, program, rng)
@@ -144,7 +148,7 @@ def planned(pair: PairOfClasses, program: Pair, seed: int) -> Edges:
 
 
 def _raised(pair: PairOfClasses, program: Pair, rng: np.random.Generator) -> Edges:
-    """Return what a pair shows if hidden ties come in, all members of a cohort gaining alike."""
+    """Return a pair's edges with hidden ties, all members gaining alike."""
     plan = solve(program, rng=rng)
     before = pair.degrees()
     r, s = plan.r + before[program.a], plan.s + before[program.b]
@@ -158,7 +162,10 @@ def _raised(pair: PairOfClasses, program: Pair, rng: np.random.Generator) -> Edg
 def _cells(
     of_pair: NDArray[np.int64], lacks: NDArray[np.float64], wanted: NDArray[np.float64]
 ) -> Cells:
-    """Return the cells of an attribute with what the planned pairs, the first ones, lack there."""
+    """Return an attribute's cells with what planned pairs lack there.
+
+    Planned pairs are the first ones.
+    """
     lacking = np.bincount(of_pair, lacks)
     own = np.bincount(of_pair[: len(wanted)], wanted, len(lacking))
     return Cells(
@@ -167,7 +174,7 @@ def _cells(
 
 
 def _rest(state: State, n_candidates: int) -> Rest:
-    """Return what the release shows and hides besides the ties that are candidates."""
+    """Return shown and hidden edges besides the candidate ties."""
     n_edges = sum(map(len, state.edges.between.values()))
     n_true = n_edges - sum(state.edges.n_inserted.values())
     return Rest(n_edges, n_true, n_true + len(state.hidden_ties.used()) - n_candidates)
@@ -179,7 +186,7 @@ def _with_ties(state: State) -> set[Tie]:
 
 
 def _counted(state: State, classes: Tie) -> tuple[int, int]:
-    """Return how many edges two classes show, and how many ties they have."""
+    """Return two classes' numbers of shown edges and of ties."""
     n_edges = len(state.edges.between.get(classes, ()))
     n_hidden = len(state.hidden_ties.between.get(classes, ()))
     return n_edges, n_edges - state.edges.n_inserted.get(classes, 0) + n_hidden

@@ -1,4 +1,7 @@
-"""A pair of classes of a sequence: its places, shown edges and hidden ties, as arrays."""
+"""A pair of classes of a sequence.
+
+Its places, shown edges and hidden ties, as arrays.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from ktsafe.sequence.memory.state import State
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PairOfClasses:
-    """What the sequence knows of two classes, or of one and the same.
+    """The sequence's knowledge of two classes, or of one.
 
     Attributes
     ----------
@@ -121,12 +124,17 @@ class PairOfClasses:
 
     @property
     def ties(self) -> Edges:
-        """True ties between the two classes, among published people: the shown, then the hidden."""
+        """True ties between the two classes, among published people.
+
+        The shown, then the hidden.
+        """
         return np.concatenate((self.shown[self.is_true], self.hidden))
 
     @property
     def candidates(self) -> tuple[Edges, NDArray[np.bool_]]:
-        """What it can show next: its ties, then what else it showed last, if it is dark.
+        """What it can show next.
+
+        Its ties, then what else it showed last, if it is dark.
 
         And whether each counts as a tie: bool, shape (x,). Those of departed people do.
         """
@@ -142,7 +150,7 @@ class PairOfClasses:
 
     @property
     def is_young(self) -> NDArray[np.bool_]:
-        """Whether each of `ties` began after the cohorts of its ends were formed."""
+        """Whether each of `ties` is younger than its ends' cohorts."""
         return np.concatenate((self.young_shown[self.is_true], self.young_hidden))
 
     def is_tie(self, edges: Edges) -> NDArray[np.bool_]:
@@ -150,7 +158,10 @@ class PairOfClasses:
         return among(edge_keys(edges), edge_keys(self.ties))
 
     def cost(self, edges: Edges) -> int:
-        """Return what it costs to show exactly these edges: ties hidden, others inserted."""
+        """Return what it costs to show exactly these edges.
+
+        Ties hidden, others inserted.
+        """
         is_hidden = ~among(edge_keys(self.ties), edge_keys(edges))
         return int(is_hidden.sum()) + int((~self.is_tie(edges)).sum())
 
@@ -159,13 +170,19 @@ class PairOfClasses:
         return Pair.in_order(self.sizes, self.n_first, edges, gain, price)
 
     def degrees(self) -> NDArray[np.int64]:
-        """Return how many shown edges each member of each cohort has: int64, shape (cohorts,)."""
+        """Return how many shown edges each member of each cohort has.
+
+        Int64, shape (cohorts,).
+        """
         ends = np.bincount(self.cohort[self.shown].reshape(-1), minlength=len(self.sizes))
         return ends // self.sizes
 
 
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
-    """Release exactly these edges between two classes: others are hidden, or no longer inserted."""
+    """Release exactly these edges between two classes.
+
+    Others are hidden, or no longer inserted.
+    """
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
     hide(state, pair.rows[~among(known, wanted)])
     new = edges[~among(wanted, known)]
@@ -180,7 +197,10 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
 
 
 def hide(state: State, rows: NDArray[np.int64]) -> None:
-    """Release the edges in these rows no longer; true ties are remembered as hidden."""
+    """Release the edges in these rows no longer.
+
+    True ties are remembered as hidden.
+    """
     ties = rows[state.edges.is_true[rows] == TRUE]
     people, began = state.places.owner[state.edges.pairs(ties)], state.edges.began[ties]
     state.edges.drop(rows)
@@ -188,7 +208,10 @@ def hide(state: State, rows: NDArray[np.int64]) -> None:
 
 
 def show(state: State, ends: NDArray[np.int64]) -> None:
-    """Release edges between places that have none: hidden ties of theirs, or inserted."""
+    """Release edges between places that have none.
+
+    Hidden ties of theirs, or inserted.
+    """
     _show(state, ends, state.hidden_ties.rows_of(state.places.owner[ends]))
 
 

@@ -34,7 +34,10 @@ STALE_MIN = 0.02
 
 
 def plan_ties(context: StepContext) -> None:
-    """Choose what pairs of classes show, where enough changed; the others stay as they are."""
+    """Choose what pairs of classes show, where enough changed.
+
+    The others stay as they are.
+    """
     state = context.state
     before = _shown(state)
     state.current.turns.go_on(context.spec.options.max_age)
@@ -61,7 +64,10 @@ def clear(state: State, pairs: list[Tie]) -> None:
 
 
 def _plan(context: StepContext, pairs: list[PairOfClasses], truth: Edges) -> None:
-    """Choose what each of some pairs shows; `truth` is all true ties between places."""
+    """Choose what each of some pairs shows.
+
+    `truth` is all true ties between places.
+    """
     seeds = context.seeds(len(pairs))
     close = _closeness(context, pairs, truth)
     # A pair is a part: at its price, what it shows changes nothing that another one looks at.
@@ -74,7 +80,10 @@ def _plan(context: StepContext, pairs: list[PairOfClasses], truth: Edges) -> Non
 def _closeness(
     context: StepContext, pairs: list[PairOfClasses], truth: Edges
 ) -> list[NDArray[np.int64]]:
-    """Return how close the ends of the candidates of each pair are; 0 where the aim is another."""
+    """Return how close the ends of the candidates of each pair are.
+
+    0 where the aim is another.
+    """
     asked = [pair.places[pair.candidates[0]].astype(np.int32) for pair in pairs]
     if context.spec.options.aim != "balanced":
         return [np.zeros(len(edges), dtype=np.int64) for edges in asked]
@@ -83,7 +92,7 @@ def _closeness(
 
 
 def _clear_least_true(state: State) -> None:
-    """Clear pairs of classes until all edges together cost no more than none would."""
+    """Clear pairs of classes until edges cost no more than none."""
     shown = {classes: len(edges) for classes, edges in state.edges.between.items()}
     inserted = {classes: state.edges.n_inserted[classes] for classes in shown}
     worth = sum(shown.values()) - 2 * sum(inserted.values())
@@ -99,7 +108,10 @@ def _clear_least_true(state: State) -> None:
 
 
 def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
-    """Let a pair show exactly these edges: those of now, more, none, or afresh."""
+    """Let a pair show exactly these edges.
+
+    Those of now, more, none, or afresh.
+    """
     state.current.stale.pop(pair.classes, None)
     if len(edges) == len(pair.shown):
         return
@@ -124,7 +136,7 @@ def _shown(state: State) -> set[Tie]:
 
 
 def rewire_new_edges(context: StepContext, truth: Edges) -> None:
-    """Let the inserted edges that are new in this release exchange ends until they look like ties.
+    """Exchange ends of new inserted edges until they look like ties.
 
     They do within their pair of classes, before anybody sees them: rows stay as planned, and whole
     cohorts change alike. Edges that were shown before stay, also those that return after their pair
@@ -156,7 +168,7 @@ def rewire_new_edges(context: StepContext, truth: Edges) -> None:
 
 
 def _note_plans(state: State, before: set[Tie]) -> None:
-    """Note which pairs show edges now and did not before, as a reader sees it.
+    """Note pairs that show edges now, not before, as readers see.
 
     Of dark pairs it is forgotten once what they showed last is older than may be shown.
     """
@@ -168,7 +180,7 @@ def _note_plans(state: State, before: set[Tie]) -> None:
 
 
 def _is_due(state: State, classes: Tie) -> bool:
-    """Whether two classes have hidden ties, and enough changed since they were looked at last."""
+    """Whether two classes have hidden ties, and changed enough lately."""
     n_hidden = len(state.hidden_ties.between.get(classes, ()))
     n_true = len(state.edges.between[classes]) - state.edges.n_inserted[classes]
     return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * (n_true + n_hidden)

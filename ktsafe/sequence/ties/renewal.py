@@ -1,4 +1,6 @@
-"""Which pairs of classes go dark to be planned afresh: nothing shown gets older than promised.
+"""Which pairs of classes go dark to be planned afresh.
+
+Nothing shown gets older than promised.
 
 Oldest first, and so many that what is left can go in equal shares of the shown edges, release by
 release, so their number stays level. How large a share is, is told by `turns`. Of equally old pairs
@@ -21,7 +23,7 @@ SPREAD = 0.05
 
 
 def to_renew(state: State) -> list[Tie]:
-    """Return the pairs of classes that go dark in this release because of their age."""
+    """Return the pairs of classes to hide now because of age."""
     shown = list(state.edges.between)
     turns = state.current.turns
     # What a first release shows is as if it were one release old: a share of it goes dark, too.
@@ -54,7 +56,10 @@ def to_renew(state: State) -> list[Tie]:
 def _spread(
     state: State, shown: list[Tie], age: dict[Tie, int], n_edges: dict[Tie, int]
 ) -> Iterator[Tie]:
-    """Return pairs, the oldest first; of equally old ones that whose cells lost least so far."""
+    """Return pairs, the oldest first.
+
+    Of equally old ones those go first with cells that lost least so far.
+    """
     if not shown:
         return
     values = np.array(state.codes.classes, dtype=np.int64).reshape(len(state.codes.classes), -1)
@@ -74,7 +79,7 @@ def _spread(
 
 
 def _staleness(state: State, classes: Tie) -> float:
-    """Return how many edges of a pair ended and how many young ties are hidden, for a true one."""
+    """Return a pair's ended edges and hidden young ties, per true."""
     n_stale = state.edges.n_ended[classes] + state.hidden_ties.n_young[classes]
     n_true = len(state.edges.between[classes]) - state.edges.n_inserted[classes]
     return n_stale / max(n_true, 1)

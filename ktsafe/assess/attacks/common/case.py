@@ -1,4 +1,7 @@
-"""A release under attack: the true graph, the released one, and the person of each vertex."""
+"""A release under attack.
+
+The true graph, the released one, and the person of each vertex.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class Case:
             raise InvalidGraph("Two released vertices have the same original.")
 
     def sampled(self, targets_max: int, rng: np.random.Generator) -> Case:
-        """Return the case with so many targets at most, drawn uniformly among the published.
+        """Return the case with at most so many targets, drawn uniformly.
 
         Everything else is as before: candidates are all released vertices.
         """
@@ -89,7 +92,7 @@ class Case:
 
     @cached_property
     def values(self) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, ...]]:
-        """Codes of true and of released attribute values, and how many codes there are for each.
+        """Codes of true and released attribute values, and numbers of codes.
 
         The same text has the same code in both graphs.
         """
@@ -106,7 +109,7 @@ class Case:
 
     @cached_property
     def tuples(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Number of the quasi-identifier tuple of every true and every released vertex, and of all.
+        """Tuple numbers of every true and every released vertex, and their number.
 
         Equal tuples have equal numbers across the two graphs.
         """
@@ -119,14 +122,14 @@ class Case:
 
     @cached_property
     def own_place(self) -> NDArray[np.int64]:
-        """The place of every true vertex, -1 for a withheld one, shape (original vertices,)."""
+        """The place of every true vertex, -1 if withheld, (original vertices,)."""
         own = np.full(self.original.n_vertices, -1, dtype=np.int64)
         own[self.original_of[self.published]] = self.published
         return own
 
     @cached_property
     def published_tuple(self) -> NDArray[np.int64]:
-        """Number of the tuple that each true vertex is published with, or would be.
+        """The tuple number that each true vertex is or would be published.
 
         Attackers are taken to know how a person's quasi-identifier is published.
         """
@@ -153,13 +156,13 @@ class Case:
 
     @cached_property
     def by_chance(self) -> float:
-        """Expected share of targets found by a uniform guess among their published class."""
+        """Expected share of targets found by a uniform guess in their class."""
         return float((1 / self.class_sizes).mean()) if len(self.places) else 0.0
 
     def bands(
         self, chances: NDArray[np.float64], among: NDArray[np.bool_] | None = None
     ) -> dict[str, tuple[int, float]]:
-        """Return targets and mean chance by band of true degree and of published class size.
+        """Return targets and mean chance by band of degree and class size.
 
         `chances` and `among` have shape (targets,). `among` marks the targets. Empty bands are
         left out.
@@ -174,7 +177,7 @@ def banded(
     sizes: NDArray[np.integer[Any]],
     chances: NDArray[np.float64],
 ) -> dict[str, tuple[int, float]]:
-    """Return how many targets and their mean chance, by band of degree and of class size."""
+    """Return numbers and mean chances by band of degree and class size."""
     by_degree = _in_bands("degree", DEGREE_BANDS, degrees, chances)
     return by_degree | _in_bands("class size", CLASS_BANDS, sizes, chances)
 
@@ -185,7 +188,7 @@ def _in_bands(
     values: NDArray[np.integer[Any]],
     chances: NDArray[np.float64],
 ) -> dict[str, tuple[int, float]]:
-    """Return, for each band that begins at one of `starts`, how many values and the mean chance."""
+    """Return number and mean chance of values in each band from `starts`."""
     band = np.searchsorted(np.array(starts), values, side="right") - 1
     out = {}
     for i, start in enumerate(starts):
@@ -200,7 +203,9 @@ def _in_bands(
 def ids_removed(
     original: AttributedGraph, rng: np.random.Generator
 ) -> tuple[AttributedGraph, NDArray[np.int64]]:
-    """Return the positive control: the true graph in random order, and the original vertices.
+    """Return the positive control.
+
+    The true graph in random order, and the original vertices.
 
     Every attack that works must break it.
 

@@ -1,4 +1,7 @@
-"""Common neighbours of the two ends of every released edge: true ties close triangles."""
+"""Common neighbours of the two ends of every released edge.
+
+True ties close triangles.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def adjacency(graph: AttributedGraph) -> sparse.csr_matrix:
 
 
 def common_neighbours(graph: AttributedGraph, worth: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return the common neighbours of the ends of each edge of `graph.edges`, shape (m,).
+    """Return the common neighbours of each edge's ends, shape (m,).
 
     `worth`, shape (n,), is what each common neighbour counts. Default: 1. Two sums take hardly
     longer than one: of complex numbers.

@@ -1,4 +1,4 @@
-"""A sequence of releases under attack, its vertices and people numbered once for all releases."""
+"""A sequence under attack, vertices and people numbered once for all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ABSENT = -1
 
 
 class VertexKinds(NamedTuple):
-    """Per release the kind of each true and each released vertex, and how many kinds there are.
+    """Per release the kinds of true and released vertices, and their number.
 
     Equal kinds have equal numbers in all graphs.
     """
@@ -102,7 +102,10 @@ class History:
     def split(
         self, by: Callable[[AttributedGraph], NDArray[np.int64]], n_parts: int
     ) -> VertexKinds:
-        """Return the tuples, each split by what `by` says of vertices: numbers below `n_parts`."""
+        """Return the tuples, each split by what `by` says of vertices.
+
+        Numbers below `n_parts`.
+        """
         true, shown, size = self.tuples
         return VertexKinds(
             [x * n_parts + by(case.original) for x, case in zip(true, self.cases, strict=True)],
@@ -111,14 +114,14 @@ class History:
         )
 
     def owners(self, i: int) -> NDArray[np.int64]:
-        """Return the person behind each id at release i, `ABSENT` for none, shape (n_ids,)."""
+        """Return the person behind each id at release i, else `ABSENT`, (n_ids,)."""
         out = np.full(self.n_ids, ABSENT, dtype=np.int64)
         case = self.cases[i]
         out[self.ids[i][case.published]] = self.persons[i][case.original_of[case.published]]
         return out
 
     def left_at(self, i: int) -> NDArray[np.bool_]:
-        """Return whether each id of the release before i lost its owner by release i, (n_ids,).
+        """Return whether each former id lost its owner by release i, (n_ids,).
 
         The owner left the network, or waits to be published elsewhere.
         """
@@ -131,7 +134,7 @@ class History:
 
     @cached_property
     def values(self) -> list[NDArray[np.int64]]:
-        """Per release the number of the sensitive value that each id shows, `ABSENT` without it.
+        """Per release the sensitive value's number of each id, else `ABSENT`.
 
         Equal values have equal numbers in all releases.
         """
@@ -146,7 +149,7 @@ class History:
         return out
 
     def tuples_of_ids(self, i: int) -> NDArray[np.int64]:
-        """Return the published tuple of each id at release i, `ABSENT` if it is not in it."""
+        """Return each id's published tuple at release i, else `ABSENT`."""
         out = np.full(self.n_ids, ABSENT, dtype=np.int64)
         out[self.ids[i]] = self.tuples[1][i]
         return out
@@ -154,7 +157,7 @@ class History:
     def known(
         self, i: int, kinds: VertexKinds | None = None, worth: NDArray[np.int64] | None = None
     ) -> sparse.csr_matrix:
-        """Return the counts of every person's true neighbours by kind, shape (n_persons, kinds).
+        """Return counts of everybody's true neighbours by kind, (n_persons, kinds).
 
         `kinds` are tuples by default. `worth` is what each of `original.indices` counts, else 1.
         """
@@ -163,19 +166,22 @@ class History:
         return _placed(rows, self.persons[i], self.n_persons)
 
     def seen(self, i: int, kinds: VertexKinds | None = None) -> sparse.csr_matrix:
-        """Return the counts of every id's released neighbours by kind, shape (n_ids, kinds)."""
+        """Return counts of every id's released neighbours by kind, (n_ids, kinds)."""
         _, shown, size = kinds or self.tuples
         rows = neighbour_counts(self.cases[i].released, shown[i], size)
         return _placed(rows, self.ids[i], self.n_ids)
 
 
 def tie_keys(number: NDArray[np.int64], graph: AttributedGraph) -> NDArray[np.int64]:
-    """Return a key for each tie whose ends both have a number, which is not negative."""
+    """Return a key for each tie between two numbers, neither one negative."""
     return edge_keys(renumbered(number, graph.edges))
 
 
 def _numbered(graph: AttributedGraph, number: dict[tuple[str, ...], int]) -> NDArray[np.int64]:
-    """Return the tuple number of every vertex; new tuples get the next ones."""
+    """Return the tuple number of every vertex.
+
+    New tuples get the next ones.
+    """
     classes = graph.qi_classes
     one_of = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.int64)
     one_of[classes] = np.arange(len(classes))

@@ -1,4 +1,7 @@
-"""Logistic regression on features in steps: what an attacker learns from cases with known truth."""
+"""Logistic regression on features in steps.
+
+What an attacker learns from cases with known truth.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def judged(
     rng: np.random.Generator,
     lessons: tuple[Features, NDArray[np.bool_]] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the chance that each case is true, as a model judges that has not seen its truth.
+    """Return each case's chance of truth, by a model without its truth.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ def judged(
 def _learned(
     taught: Features, is_true: NDArray[np.bool_], asked: Features, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the chances of the asked cases by a model of the taught ones."""
+    """Return chances of the asked cases by a model of the taught."""
     if not len(taught):
         return np.full(len(asked), 0.5)
     if len(taught) > LESSONS_MAX:

@@ -1,4 +1,6 @@
-"""Where a target stands among the released vertices that resemble it: how many are nearer.
+"""Where a target stands among the released vertices that resemble it.
+
+How many are nearer.
 
 Everything an attacker gains by naming the nearest vertex, the r-th nearest, or by counting those
 as near as the target's own follows from two numbers per target: how many candidates are nearer
@@ -31,7 +33,9 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Standing:
-    """How many candidates are nearer to a target's knowledge than its own place, and as near.
+    """How many candidates are nearer to the knowledge, and as near.
+
+    Compared with the target's own place.
 
     Both int64, shape (targets,); `tied` counts the own place, so it is at least 1.
     """
@@ -50,7 +54,9 @@ class Standing:
         return self.nearer + self.tied
 
     def best_rank(self, rank_max: int) -> tuple[int, float]:
-        """Return the best r of 1..`rank_max` and the share found by naming the r-th nearest.
+        """Return the best r up to `rank_max`, and the share it finds.
+
+        The attacker names the r-th nearest.
 
         Ties are in random order: each of the ranks that the tied share is the target's with the
         same chance.
@@ -70,7 +76,9 @@ def neighbour_counts(
     n_labels: int,
     weights: NDArray[np.int64] | None = None,
 ) -> sparse.csr_matrix:
-    """Return how many neighbours of each vertex carry each label: int64, shape (n, n_labels).
+    """Return how many neighbours of each vertex carry each label.
+
+    Int64, shape (n, n_labels).
 
     `weights`, shape (2 m,), counts a neighbour by what `graph.indices` is worth there. Default: 1.
     """
@@ -92,7 +100,7 @@ def standings(
     classes: NDArray[np.int64],
     weightings: Sequence[tuple[int, int]],
 ) -> list[Standing]:
-    """Compare what is known of each target with every released vertex of its class.
+    """Compare the knowledge of each target with all vertices of its class.
 
     The distance is the sum over features of `missing` times what the released vertex lacks and
     `surplus` times what it has too much.
@@ -151,7 +159,7 @@ def _below_and_at(
     askers: Sequence[NDArray[np.int64]],
     marks: NDArray[np.int64],
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield askers, the weight of scores that are less than the mark of each, and that equal it.
+    """Yield askers, and weights of scores below and at each mark.
 
     Row i of `scores` is asked about by `askers[i]`, positions in `marks`.
     """
@@ -211,7 +219,7 @@ def least_distances(
     asked: NDArray[np.int64],
     classes: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the L1 distance of each row of `true` to the nearest of `shown` of its class.
+    """Return each true row's L1 distance to its class's nearest shown.
 
     Parameters are those of `standings`, but `asked`, shape (rows,), is the class of each row. The
     result is -1 where nobody is of the class.
@@ -235,7 +243,7 @@ def _compared(
     classes: NDArray[np.int64],
     weightings: Sequence[tuple[int, int]],
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.int32]]]]:
-    """Yield some rows with a block of the locations of their class and, per weighting, the scores.
+    """Yield some rows, locations of their class and, per weighting, the scores.
 
     Scores, shape (rows, locations), leave out what is the same for all candidates of a row,
     `missing` times its sum: with the overlap of a row and a location, the sum of the lesser counts,
@@ -264,7 +272,9 @@ def _compared(
 def _overlaps(
     known: sparse.csr_matrix, features: NDArray[Any]
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the first of some rows, and the sums of lesser counts of these and each column.
+    """Yield the first of some rows, and sums of lesser counts.
+
+    The sums are of these rows and each column.
 
     `features` has shape (features, columns). Rows are taken together where there are few columns:
     calls of numpy would take longer than what they compute.
@@ -296,7 +306,7 @@ def _overlaps(
 def distinct_rows(
     rows: sparse.csr_matrix, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group of equal (row, label) of each row, and one row of each group.
+    """Return the group of each (row, label), and one row per group.
 
     Rows are compared by two sums of 64 random bits per feature: two different rows share them but
     for one pair in 2**128.

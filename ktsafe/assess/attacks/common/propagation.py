@@ -1,4 +1,4 @@
-"""Propagation: from some people that are linked to their places, link their neighbours.
+"""Propagation: from people linked to their places to their neighbours.
 
 A person and a place that have many linked neighbours in common are probably the same. Each round
 scores all pairs of one quasi-identifier class by the links so far, links the pairs that are each
@@ -36,7 +36,7 @@ SLACK = 1 - 1e-9
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Guesses:
-    """The best place for every true vertex, by the links of the last round.
+    """The best place of every true vertex by the last round's links.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Guesses:
 def propagate(
     case: Case, seeds: NDArray[np.int64], *, rounds: int, first: NDArray[np.int64] | None = None
 ) -> Guesses:
-    """Return what can be guessed from seeds, or from first links that may be wrong.
+    """Return guesses from seeds, or from first links that may be wrong.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _digest(link: NDArray[np.int64]) -> bytes:
 def _round(
     groups: Sequence[_Group], link: NDArray[np.int64], is_seed: NDArray[np.bool_], case: Case
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the chances that guesses by these links are right, and the next links."""
+    """Return the chances of guesses by these links, and the next links."""
     n_true, n_shown = case.original.n_vertices, case.released.n_vertices
     own = case.own_place
     chances = np.zeros(n_true)
@@ -125,7 +125,9 @@ def _round(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Group:
-    """Some classes, scored together: paths that end in another class are never walked.
+    """Some classes, scored together.
+
+    Paths that end in another class are never walked.
 
     Attributes
     ----------
@@ -149,7 +151,10 @@ class _Group:
 
 
 def _groups(case: Case, is_seed: NDArray[np.bool_]) -> list[_Group]:
-    """Return the classes in groups. Seeds and their places are linked for good: not in any."""
+    """Return the classes in groups, without seeds and their places.
+
+    These are linked for good.
+    """
     _, shown, _ = case.tuples
     n_shown = case.released.n_vertices
     taken = np.zeros(n_shown, dtype=np.bool_)
@@ -177,7 +182,7 @@ def _groups(case: Case, is_seed: NDArray[np.bool_]) -> list[_Group]:
 
 
 def _number(classes: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each class among some ascending ones, `NOBODY` if it is none of them."""
+    """Return the place of each class among ascending ones, else `NOBODY`."""
     at = np.minimum(np.searchsorted(classes, of), len(classes) - 1)
     return np.where(classes[at] == of, at, NOBODY)
 
@@ -189,7 +194,10 @@ def _rare(graph: AttributedGraph) -> NDArray[np.float64]:
 def _scored(
     groups: Sequence[_Group], link: NDArray[np.int64], case: Case
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield pairs of true vertices and places of one class with their scores, by true vertex."""
+    """Yield scored pairs of true vertices and places, by true vertex.
+
+    Both are of one class.
+    """
     rare = _rare(case.original)
     worth = rare * np.where(link >= 0, _rare(case.released)[link], 0.0)
     for one in groups:

@@ -1,4 +1,7 @@
-"""What an attack found: one figure with its interval, its control and the promise it concerns."""
+"""What an attack found.
+
+One figure with its interval, its control and the promise it concerns.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,7 @@ def share_result(
     bands: Mapping[str, tuple[int, float]] | None = None,
     without_target: float | None = None,
 ) -> Result:
-    """Return the result of an attack that gets target i right with chance `chances[i]`.
+    """Return the attack's result with target i right by chance `chances[i]`.
 
     The value is the exact expectation, nothing is drawn. Its interval takes the expected successes
     for counted ones; a count would vary more, so the interval is no narrower than the figure's own.
@@ -126,7 +129,9 @@ def standing_result(
     bands: Mapping[str, tuple[int, float]] | None = None,
     is_promised: bool = True,
 ) -> Result:
-    """Return the share of targets found by naming the nearest candidate; it should be within 1/k.
+    """Return the share of targets found by naming the nearest candidate.
+
+    It should be within 1/k.
 
     Its `figures`:
 
@@ -164,7 +169,9 @@ def auc_result(
     figures: Mapping[str, float] | None = None,
     without_target: float | None = None,
 ) -> Result:
-    """Return how well `scores` rank true cases above false ones; .5 where there is one kind only.
+    """Return how well `scores` rank true cases above false ones.
+
+    .5 where there is one kind only.
 
     The control is .5 unless it is given: a score that knows nothing.
     """
@@ -191,7 +198,7 @@ def inside_result(
     is_true: NDArray[np.bool_],
     group: NDArray[np.int32],
 ) -> Result:
-    """Return how well `scores` rank a true case above a false one *of the same group*.
+    """Return how well `scores` rank true above false *within a group*.
 
     Groups count by their pairs of a true and a false case; the others have none and are no targets.
     """
@@ -238,7 +245,9 @@ def wilson(successes: float, trials: int) -> tuple[float, float]:
 
 
 def hanley_mcneil(area: float, positives: int, negatives: int) -> tuple[float, float]:
-    """Return the interval of 95% of an area under the ROC curve; [0, 1] with one kind only.
+    """Return the interval of 95% of an area under the ROC curve.
+
+    [0, 1] with one kind only.
 
     It takes cases for independent. Ties that share a vertex are not, so for ties it is too narrow.
 
@@ -263,7 +272,9 @@ def _variance(area: float, positives: int, negatives: int) -> float:
 
 
 def area_under_curve(scores: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:
-    """Return the chance that a true case scores above a false one, equal scores counting half.
+    """Return the chance that a true case outscores a false one.
+
+    Equal scores count half.
 
     Examples
     --------

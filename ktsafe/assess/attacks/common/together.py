@@ -1,4 +1,4 @@
-"""Releases together, or one by itself: what is known of people's friends, and who may be whom.
+"""Releases together, or one by itself: friends that are known, and candidates.
 
 What is known of friends, and shown of them, stands side by side, release by release, so the
 nearest candidate is the one with the least sum of distances.
@@ -26,7 +26,7 @@ Numbers = NDArray[np.int64]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Together:
-    """At least one release, and the people of the last one who are attacked.
+    """At least one release, and the attacked people of the last one.
 
     Candidates of a person are the ids that are in the same releases as the person's own, with the
     same published quasi-identifiers.

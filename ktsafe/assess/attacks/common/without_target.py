@@ -1,4 +1,4 @@
-"""The best predictor without the target: what is right of a person who is in no release.
+"""The best predictor without the target: claims about people in no release.
 
 People are alike: who knows what a person's friends have can say something of the person. A claim
 by a release says more only as far as it beats that.
@@ -17,7 +17,7 @@ from ktsafe.assess.attacks.common.logistic import FOLDS, judged
 def sensitive_without(
     case: Case, vertices: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the chance that each of some true vertices is sensitive, without any release.
+    """Return true vertices' chances to be sensitive, without any release.
 
     A model knows the share of sensitive ones among people of the person's quasi-identifiers, the
     share among the person's friends, and how many friends there are. By folds: of the other people
@@ -47,7 +47,9 @@ def sensitive_without(
 
 
 def right_of_highest(scores: NDArray[np.float64], truth: NDArray[np.bool_], count: int) -> float:
-    """Return the share of truth among so many of the highest scores; equal ones share places.
+    """Return the share of truth among so many of the highest scores.
+
+    Equal ones share places.
 
     Examples
     --------

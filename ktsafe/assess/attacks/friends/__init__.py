@@ -1,1 +1,4 @@
-"""Attacks by what friends of a person have: sensitive values, and numbers of ties."""
+"""Attacks by what friends of a person have.
+
+Sensitive values, and numbers of ties.
+"""

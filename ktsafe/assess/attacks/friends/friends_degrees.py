@@ -1,4 +1,4 @@
-"""Friends' degrees: the attacker knows how many ties each friend of a person has.
+"""Friends' degrees: an attacker with the numbers of friends' ties.
 
 Friends are known by quasi-identifiers and number of ties. A release that is safe for one hop keeps
 the members of a cohort alike in whom they are tied to, not in how many ties those have.
@@ -34,7 +34,7 @@ def friends_degrees(
     name: str = "friends_degrees",
     variants: Iterable[str] = VARIANTS,
 ) -> list[Result]:
-    """Return how many people of the last release are found by how many ties their friends have.
+    """Return the people of the last release found by friends' degrees.
 
     Three distances between known and released friends, each added over the releases:
 
@@ -88,14 +88,14 @@ def friends_degrees(
 
 
 def _by_band(history: History, width: float) -> tuple[VertexKinds, int]:
-    """Return the kinds of vertices by tuple and band of degree, and how many bands there are."""
+    """Return vertices' kinds by tuple and band of degree, and band number."""
     graphs = [graph for case in history.cases for graph in (case.original, case.released)]
     begins = begins_of_bands(max(int(graph.degrees.max(initial=0)) for graph in graphs), width)
     return history.split(lambda graph: bands(graph.degrees, begins), len(begins)), len(begins)
 
 
 def begins_of_bands(most: int, width: float) -> list[int]:
-    """Return the least degree of each band, so that the last one holds the degree `most`."""
+    """Return each band's least degree; the last band holds `most`."""
     begins = [1]
     while begins[-1] < most:
         begins.append(max(begins[-1] + 1, int(begins[-1] * width)))
@@ -109,7 +109,7 @@ def bands(degrees: NDArray[np.integer[Any]], begins: Sequence[int]) -> NDArray[n
 
 
 def from_each_on(rows: sparse.csr_matrix, n_bands: int) -> sparse.csr_matrix:
-    """Return, for each tuple and band, how many friends are of this band or a higher one.
+    """Return each tuple's number of friends in each band or above.
 
     Columns are tuples, each with its bands, ascending.
     """

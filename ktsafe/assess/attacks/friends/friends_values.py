@@ -1,4 +1,4 @@
-"""Friends' values: the attacker knows a person's friends by quasi-identifiers and sensitive value.
+"""Friends' values: an attacker with friends' quasi-identifiers and sensitive values.
 
 As `one_hop` by counts of the two together: what one who studies with them, or was treated with
 them, may know. No release promises anything about it. Where members of cohorts exchange values,
@@ -30,7 +30,7 @@ def friends_values(
     name: str = "friends_values",
     counts: Sequence[int] = FRIENDS,
 ) -> list[Result]:
-    """Return how many people of the last release are found by what their friends have.
+    """Return the people of the last release found by friends' attributes.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def kinds_with_values(history: History) -> VertexKinds:
 
 
 def _drawn_ranks(history: History, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Return the rank of each of `original.indices` among the person's friends, in random order.
+    """Return random ranks of `original.indices` among each person's friends.
 
     The order is one for all releases, so that the first few of them are the same friends.
     """

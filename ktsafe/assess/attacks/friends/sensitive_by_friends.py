@@ -1,4 +1,6 @@
-"""Sensitive by friends: the attacker says "is sensitive" by what a person's friends have.
+"""Sensitive by friends.
+
+The attacker says "is sensitive" by what a person's friends have.
 
 As `friends_values` with all friends known. kt-safety bounds the share of sensitive ones among the
 candidates of an attacker that knows no values; this one chooses among them by values.
@@ -23,7 +25,7 @@ def sensitive_by_friends(
     rng: np.random.Generator,
     name: str = "sensitive_by_friends",
 ) -> list[Result]:
-    """Return how often "is sensitive" is right of people of the last release.
+    """Return how often "is sensitive" is right in the last release.
 
     Parameters
     ----------
