@@ -34,7 +34,7 @@ GUIDE = "\n".join(
 )
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "ops/**/*.md", "lab/results/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "ops/**/*.md", "lab/*.md", "lab/results/*.md")
     for path in ROOT.glob(pattern)
 )
 

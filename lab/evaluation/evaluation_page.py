@@ -38,7 +38,7 @@ release differs from the true graph. Times are core seconds with kernels loaded,
 busy machine. Seed 0.
 
 `none`, `pruning`, `partition`, `partition+pruning` and `kl-graph` do what the paper's text says \
-([paper map](../../docs/paper-map.md)) and leave people unsafe. `exact`, `tolerant` and `aligned` \
+([paper map](../paper-map.md)) and leave people unsafe. `exact`, `tolerant` and `aligned` \
 are this project's, and leave nobody unsafe.
 
 A claim *agrees* if it holds on every graph measured, agrees *in part* if on some, and *disagrees* \

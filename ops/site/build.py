@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("*.md", "docs/**/*", "lab/results/**/*", "ops/*.md", "ops/adr/**/*.md")
+PAGES = ("*.md", "docs/**/*", "lab/*.md", "lab/results/**/*", "ops/*.md", "ops/adr/**/*.md")
 
 
 def main() -> int:

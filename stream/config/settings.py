@@ -7,9 +7,10 @@ state wherever it is started from.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -32,12 +33,14 @@ from ktsafe.stream.config.secret_keys import refuse_secrets
 from ktsafe.stream.config.section import Port, Positive, Seconds, Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
-from ktsafe.stream.files.config_errors import config_error_text
+from ktsafe.stream.files.config_errors import config_error_text, config_faults
 from ktsafe.stream.files.graphs import AttributesTable, read_schema
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Format
 from ktsafe.stream.slots import Slots, parse_slots
+
+_NO_SCHEMA: Final = "give either an [attributes] table or schema_file."
 
 
 class StateTable(Section, frozen=True):
@@ -232,56 +235,94 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         With the table and key at fault, and what would be right.
     """
     refuse_secrets(document, name)
-    try:
-        decoded = configuration_type(Config, BUILT_IN, document)
-        config: Config = msgspec.convert(document, decoded)
-    except msgspec.ValidationError as error:
-        msg = f"{name}: {config_error_text(error, decoded)}"
-        raise ConfigError(msg, hint="`ktsafe config` prints every key.") from error
-    _check_together(config, name)
-    _check_private(config, Site(base), name)
-    _check_figures(config.metrics, name)
-    _check_workers(config.workers, name)
+    decoded = configuration_type(Config, BUILT_IN, document)
+    if faults := config_faults(document, decoded):
+        raise ConfigError(_listed(name, faults), hint="`ktsafe config` prints every key.")
+    config: Config = msgspec.convert(document, decoded)
+    _refuse_all(
+        name,
+        lambda: _check_together(config),
+        lambda: _check_private(config, Site(base)),
+        lambda: _check_figures(config.metrics),
+        lambda: _check_workers(config.workers),
+        lambda: _check_columns(config.source, _schema(config, base)),
+        lambda: _params(config.privacy),
+        lambda: _sequence_options(config),
+        lambda: _slots(config.release),
+    )
     if config.kafka is not None:
         config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
-    try:
-        if config.attributes is not None:
-            schema = config.attributes.to_schema()
-        else:
-            assert config.schema_file is not None
-            schema = read_schema(Site(base).path(config.schema_file))
-        if isinstance(schema, CompositeSchema):
-            msg = "A service takes one sensitive attribute."
-            raise InvalidParams(msg, hint="Let the feed send the combined value.")
-        _check_columns(config.source, schema)
-        params = _params(config.privacy)
-        sequence = _sequence_options(config)
-    except KtsafeError as error:
-        raise ConfigError(f"{name}: {error.message}", hint=error.hint) from error
-    try:
-        slots = parse_slots(config.release.every)
-    except ValueError as error:
-        raise ConfigError(f"{name}: release.every {error}.") from error
+    schema = _schema(config, base)
     return Settings(
         config=config,
         site=Site(base.resolve(), config.kafka, config.release.change_max, schema),
         schema=schema,
-        params=params,
-        sequence=sequence,
-        slots=slots,
+        params=_params(config.privacy),
+        sequence=_sequence_options(config),
+        slots=_slots(config.release),
     )
 
 
-def _check_together(config: Config, name: str) -> None:
+def _listed(name: str, faults: Sequence[str]) -> str:
+    """Return faults as one paragraph."""
+    if len(faults) == 1:
+        return f"{name}: {faults[0]}"
+    return " ".join([f"{name}: {len(faults)} faults:", *faults])
+
+
+def _refuse_all(name: str, *checks: Callable[[], object]) -> None:
+    """Run all checks and tell all that they find.
+
+    Raises
+    ------
+    ConfigError
+        If any of them fails.
+    """
+    found: list[KtsafeError] = []
+    for check_one in checks:
+        try:
+            check_one()
+        except KtsafeError as error:
+            found.append(error)
+    if len(found) == 1:
+        raise ConfigError(f"{name}: {found[0].message}", hint=found[0].hint) from found[0]
+    if found:
+        texts = [f"{error.message} {error.hint}".strip() for error in found]
+        raise ConfigError(_listed(name, list(dict.fromkeys(texts)))) from found[0]
+
+
+def _schema(config: Config, base: Path) -> Schema:
+    """Return the schema, of the table or of the file."""
+    if config.attributes is not None:
+        schema = config.attributes.to_schema()
+    elif config.schema_file is not None:
+        schema = read_schema(Site(base).path(config.schema_file))
+    else:
+        raise ConfigError(_NO_SCHEMA)
+    if isinstance(schema, CompositeSchema):
+        msg = "A service takes one sensitive attribute."
+        raise InvalidParams(msg, hint="Let the feed send the combined value.")
+    return schema
+
+
+def _slots(table: ReleaseTable) -> Slots:
+    """Return when releases are due."""
+    try:
+        return parse_slots(table.every)
+    except ValueError as error:
+        raise ConfigError(f"release.every {error}.") from error
+
+
+def _check_together(config: Config) -> None:
     """Check what no single table can say."""
-    if (config.attributes is None) == (config.schema_file is None):
-        raise ConfigError(f"{name}: give either an [attributes] table or schema_file.")
+    if config.attributes is not None and config.schema_file is not None:
+        raise ConfigError(_NO_SCHEMA)
     users = (config.source, config.sink, config.dead_letters)
     if config.kafka is None and any(user.kafka_topic is not None for user in users):
-        msg = f"{name}: a connector of kind kafka needs a [kafka] table."
+        msg = "a connector of kind kafka needs a [kafka] table."
         raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
     if "csv" not in config.release.format:
-        msg = f'{name}: release.format must contain "csv".'
+        msg = 'release.format must contain "csv".'
         raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
 
 
@@ -322,7 +363,7 @@ def _check_columns(source: SourceTable, schema: Schema) -> None:
             raise InvalidGraph(msg)
 
 
-def _check_private(config: Config, site: Site, name: str) -> None:
+def _check_private(config: Config, site: Site) -> None:
     """Refuse to keep what must not be published where releases are handed out."""
     public = config.sink.folder_handed_out(site)
     if public is None:
@@ -332,32 +373,32 @@ def _check_private(config: Config, site: Site, name: str) -> None:
         private["dead_letters.path"] = letters
     for key, path in private.items():
         if path.is_relative_to(public):
-            msg = f"{name}: {key} lies in sink.folder."
+            msg = f"{key} lies in sink.folder."
             raise ConfigError(
                 msg, hint="It is private, and releases are handed out: keep them apart."
             )
 
 
-def _check_workers(table: WorkersTable, name: str) -> None:
+def _check_workers(table: WorkersTable) -> None:
     """Refuse what no worker could be reached by."""
     if not table.dask:
         return
     check_scheduler(table.dask)
     if find_spec("distributed") is None:
-        msg = f"{name}: workers.dask needs Dask, which is not installed."
+        msg = "workers.dask needs Dask, which is not installed."
         raise ConfigError(msg, hint='Install it: pip install "ktsafe[dask]".')
 
 
-def _check_figures(table: MetricsTable, name: str) -> None:
+def _check_figures(table: MetricsTable) -> None:
     """Refuse to show the secrets of releases to everybody that reaches the server."""
     if not table.enabled or table.has_token or not table.figures:
         return
     remedy = "Set metrics.token_file or metrics.token_env"
     if not is_loopback(table.host):
-        msg = f"{name}: metrics.figures would show secrets of releases beyond this machine."
+        msg = "metrics.figures would show secrets of releases beyond this machine."
         raise ConfigError(msg, hint=f"{remedy}, or leave figures out.")
     if table.figures is True:
-        msg = f"{name}: metrics.figures = true needs a token."
+        msg = "metrics.figures = true needs a token."
         hint = f'{remedy}, or admit every user of this machine: figures = "local users".'
         raise ConfigError(msg, hint=hint)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -20,6 +22,56 @@ _WRONG: Final = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _MISSING: Final = re.compile(r"Object missing required field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _INVALID: Final = re.compile(r"Invalid (?:enum )?value '([^']+)'(?: - at `\$\.?([^`]*)`)?")
+_AT: Final = re.compile(r" - at `\$\.?([^`\[]*)")
+
+
+def config_faults(document: Mapping[str, Any], kind: Any) -> list[str]:
+    """Return a sentence for each fault of a parsed TOML file, given the struct that it should be.
+
+    Each fault that msgspec finds is taken out of a copy, which is read again. Of a table without
+    a key that it needs the other keys are checked too. A misspelt key is not also missing.
+    """
+    rest = copy.deepcopy(dict(document))
+    found: list[str] = []
+    removed: set[str] = set()
+    while (error := _error(rest, kind)) is not None:
+        at = _AT.search(str(error))
+        place = at[1].strip(".").split(".") if at and at[1] else []
+        named = _UNKNOWN.fullmatch(str(error))
+        missing = _MISSING.fullmatch(str(error))
+        if missing and not place:
+            needed = {field.encode_name for field in msgspec.structs.fields(kind) if field.required}
+            lacking = (f"the key {key} is missing." for key in sorted(needed - {*document}))
+            found += lacking
+            break
+        keys = [*place, named[1]] if named else place
+        if not missing or ".".join([*place, missing[1]]) not in removed:
+            found.append(config_error_text(error, kind))
+        if missing or keys[-1] == "kind":
+            keys = keys[:1]
+        if not keys:
+            break
+        table = rest
+        for key in keys[:-1]:
+            table = table[key]
+        del table[keys[-1]]
+        removed.add(".".join(keys))
+    meant = {text.partition("Did you mean ")[2].rstrip("?") for text in found}
+    return [text for text in found if _missing_key(text) not in meant - {""}]
+
+
+def _missing_key(text: str) -> str | None:
+    """Return the name of the key that a sentence says is missing."""
+    told = re.fullmatch(r"the key (?:.*\.)?(\w+) is missing\.", text)
+    return told and told[1]
+
+
+def _error(document: Mapping[str, Any], kind: Any) -> msgspec.ValidationError | None:
+    try:
+        msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        return error
+    return None
 
 
 def config_error_text(error: msgspec.ValidationError, *tables: type) -> str:

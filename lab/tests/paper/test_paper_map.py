@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs/paper-map.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "lab/paper-map.md").read_text(encoding="utf-8")
 SPANS = re.findall(r"`([^`\n]+)`", TEXT)
 NAMES = sorted({span for span in SPANS if re.fullmatch(r"ktsafe(_lab)?(\.\w+)+", span)})
 TESTS = sorted({span for span in SPANS if span.startswith(("tests/", "lab/"))})

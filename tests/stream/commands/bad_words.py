@@ -1,6 +1,6 @@
-"""Sixty mistakes, and what the program answers: `docs/mistakes.md` is made of them.
+"""Sixty mistakes, and what the program answers: `mistakes.txt` is made of them.
 
-python -m tests.stream.commands.bad_words > docs/mistakes.md
+python -m tests.stream.commands.bad_words > tests/stream/commands/mistakes.txt
 """
 
 from __future__ import annotations

@@ -93,6 +93,29 @@ def test_what_cannot_work_is_refused_by_name(tmp_path, path, value, message):
     assert str(caught.value).startswith("here: ")
 
 
+def test_all_faults_are_told_at_once(tmp_path):
+    """Wrong values, unknown and missing keys of all tables; then what does not go together."""
+    document = copy.deepcopy(MINIMAL) | {
+        "sink": {"kind": "filez", "pth": "x"},
+        "state": {"foldr": "x"},
+        "release": {"every": 1, "idle_s": -1, "evry": "1d"},
+        "privacy": {"k": "x"},
+        "what": {},
+    }
+    del document["dead_letters"]
+    with pytest.raises(ConfigError) as caught:
+        config.check(document, tmp_path, "here")
+    told = str(caught.value)
+    assert told.startswith("here: 8 faults: ")
+    named = ("filez", "state.foldr", "release.every", "idle_s", "release.evry")
+    assert [n for n in (*named, "privacy.k", "what", "dead_letters") if n not in told] == []
+    document = copy.deepcopy(MINIMAL) | {"privacy": {"k": 0}, "state": {"folder": "releases"}}
+    document["release"] = {"every": "soon"}
+    with pytest.raises(ConfigError, match="3 faults") as caught:
+        config.check(document, tmp_path, "here")
+    assert all(n in str(caught.value) for n in ("k must be", "state.folder", "release.every"))
+
+
 def test_a_file_that_is_no_toml_is_refused(tmp_path):
     """So is one that does not exist."""
     path = tmp_path / "ktsafe.toml"
