@@ -47,13 +47,13 @@ def advise(
     edges: Edges,
     schema: SchemaFile,
     columns: Columns = "",
-    k: Annotated[int, typer.Option(help="Least number of candidates; 12 for health data.")] = 10,
-    others: Annotated[str, typer.Option("--other-k", help="Other k to try.")] = "5,20",
+    k: Annotated[int, typer.Option(help="Fewest candidates of a person; 12 for health data.")] = 10,
+    others: Annotated[str, typer.Option("--other-k", help="Other k to price.")] = "5,20",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     keep: Keep = "",
     hierarchies: Hierarchies = None,
     write: Annotated[
-        Path | None, typer.Option(help="New schema file that tells people as is advised.")
+        Path | None, typer.Option(help="New schema file with the proposed groups.")
     ] = None,
     budget: Annotated[
         float, typer.Option(min=0, help="Seconds after which no more releases are made.")
@@ -61,11 +61,10 @@ def advise(
     seed: FiguresSeed = 1,
     as_json: Json = False,
 ) -> int:
-    """Advise how coarsely to tell each quasi-identifier.
+    """Propose how coarsely to publish each quasi-identifier.
 
-    Estimates of many ways, the best released.
-
-    Nothing is published. What it prints, and the schema that it writes, are private.
+    It estimates many settings and makes releases of the best. Nothing is published. What it
+    prints, and the schema that it writes, are private.
     """
     ks = numbers(others, "--other-k") if others.strip() else []
     from ktsafe.assess.generalization.advice import advised

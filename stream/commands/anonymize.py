@@ -74,7 +74,7 @@ def anonymize_files(
     vertices: VerticesIfAny = None,
     schema: SchemaIfAny = None,
     columns: Columns = "",
-    k: Annotated[int, typer.Option(help="Least number of candidates; 12 for health data.")] = 10,
+    k: Annotated[int, typer.Option(help="Fewest candidates of a person; 12 for health data.")] = 10,
     t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0.1",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 5,
@@ -90,29 +90,31 @@ def anonymize_files(
     aim: Annotated[
         Aim,
         typer.Option(
-            help="balanced: as many edges as ties between any two values; or greatest F1, or "
-            "least cost. Of strategy exact."
+            help="balanced: as many edges as ties between any two values; f1: most true ties; "
+            "cost: fewest changes."
         ),
     ] = "balanced",
     rare_qi: Annotated[
-        RareQi, typer.Option(help="People of rarer quasi-identifiers than k: what to do.")
+        RareQi, typer.Option(help="How to treat people whose quasi-identifiers fewer than k share.")
     ] = "withhold",
     values: Annotated[
         Values,
         typer.Option(
-            help="Sensitive ones: exchanged within each cohort, or in place, where whoever knows "
-            "those of people's friends finds many people."
+            help="exchanged: members of a cohort exchange sensitive values; in place: each shows "
+            "its own, and the values of friends identify people."
         ),
     ] = "exchanged",
     generalize: Annotated[
-        Generalize, typer.Option(help="auto: tell quasi-identifiers as `ktsafe advise` would.")
+        Generalize, typer.Option(help="auto: group values as `ktsafe advise` proposes.")
     ] = "none",
     keep: Keep = "",
     hierarchies: Hierarchies = None,
     min_f1: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Write nothing if F1 of ties is less; ends with 1. 0: write anyway."
+            min=0,
+            max=1,
+            help="Write nothing if F1 of ties is lower; exit code 1. 0: write.",
         ),
     ] = MIN_F1,
     workers: Annotated[
@@ -120,10 +122,11 @@ def anonymize_files(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Repeatable output, for tests; default: unpredictable."),
+        typer.Option(min=0, help="Repeatable output, for tests only. Default: unpredictable."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="New HTML file: how safe and how useful it is; private.")
+        Path | None,
+        typer.Option(help="New private HTML file: is it safe, is it useful?"),
     ] = None,
     as_json: Json = False,
 ) -> int:

@@ -27,10 +27,10 @@ def inspect_files(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Say what is understood of a network: people, ties, columns, and what may be wrong.
+    """Show what is understood of a network, and what may be wrong.
 
-    Nothing is released. What it prints holds ids and values: it is for you alone. The exit code is
-    2 if `ktsafe anonymize` would refuse the files, which the last lines then say why.
+    Nothing is released. What it prints holds ids and values: it is for you alone. The exit code
+    is 2 if `ktsafe anonymize` would refuse the files; the last lines say why.
     """
     from ktsafe.inputs.inspecting import inspect
     from ktsafe.inputs.inspecting.inspected import lists_people

@@ -22,7 +22,7 @@ def now(
     wait: Wait = 60.0,
     as_json: Json = False,
 ) -> int:
-    """Bring the next slot forward.
+    """Make the next release now, of what has been read so far.
 
     Its release is made now, of what has been read so far.
 

@@ -31,40 +31,38 @@ Edges = Annotated[
 Columns = Annotated[
     str,
     typer.Option(
-        help="Columns that hold ids and ends of ties, if their names do not say so: "
-        "source=A,target=B,id=C; without a header their numbers."
+        help="Columns of ids and ends of ties that have other names: "
+        "source=A,target=B,id=C; numbers of columns where there is no header."
     ),
 ]
 SchemaFile = Annotated[Path, typer.Option(help="TOML with the [attributes] table.")]
 Keep = Annotated[
     str,
-    typer.Option(help="Quasi-identifiers that must be told in two values at least: gender,age."),
+    typer.Option(help="Quasi-identifiers to keep, with two values at least: gender,age."),
 ]
 Hierarchies = Annotated[
     Path | None,
-    typer.Option(help="TOML with [hierarchies]: ways to tell less. Default: the schema file."),
+    typer.Option(help="TOML with [hierarchies], the allowed groups. Default: the schema file."),
 ]
 VerticesIfAny = Annotated[
     Path | None,
     typer.Option(
         "--vertices",
         help="Table with id and attributes (.csv, .tsv, .parquet; gzipped or not). "
-        "Default: whom the file of edges names.",
+        "Default: the people that the edges name.",
     ),
 ]
 EdgesOfAnyKind = Annotated[
     Path,
     typer.Option(
         "--edges",
-        help="Table with source and target, or as networks are published: an edge list with # or "
-        "%, .graphml, .gexf, .gml, .net, .json, .mtx, .npz, a folder of OGB; plain or gzipped.",
+        help="Table with source and target, or a network file: an edge list with # or %, "
+        ".graphml, .gexf, .gml, .net, .json, .mtx, .npz, a folder of OGB; plain or gzipped.",
     ),
 ]
 SchemaIfAny = Annotated[
     Path | None,
-    typer.Option(
-        "--schema", help="TOML with the [attributes] table. Default: nobody has attributes."
-    ),
+    typer.Option("--schema", help="TOML with the [attributes] table. Default: no attributes."),
 ]
 FiguresSeed = Annotated[int, typer.Option(min=0, help="Same seed, same figures.")]
 
@@ -76,7 +74,7 @@ Releases = Annotated[
 ]
 Mappings = Annotated[
     Path | None,
-    typer.Option("--map", help="The private audit folder, with a mapping.csv per release."),
+    typer.Option("--map", help="Private audit folder, with a mapping.csv per release."),
 ]
 Truth = Annotated[
     Path | None,
