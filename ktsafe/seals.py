@@ -113,7 +113,7 @@ def read_seal(manifest: bytes) -> Seal | None:
     Raises
     ------
     ValueError
-        If the bytes are no manifest, or the seal is none.
+        If the bytes are no manifest, or the seal is invalid.
     """
     document = json.loads(manifest)
     found = document.get("seal") if isinstance(document, dict) else None
@@ -132,7 +132,7 @@ def read_seal(manifest: bytes) -> Seal | None:
     except (KeyError, TypeError) as error:
         raise ValueError("the seal lacks something") from error
     if not is_sound:
-        raise ValueError("the seal is none")
+        raise ValueError("the seal is invalid")
     return seal
 
 

@@ -203,6 +203,6 @@ def _entry(name: str) -> Entry:
         raise InvalidParams(msg, hint=hint)
     entry = point.load()
     if not isinstance(entry, Entry):
-        msg = f"What an installed package offers as strategy {name!r} is none."
+        msg = f"The strategy {name!r} of an installed package is invalid."
         raise InvalidParams(msg, hint=f"The entry point must name a {__name__}.Entry.")
     return entry

@@ -59,7 +59,7 @@ def check_compiles(*, disabled: bool) -> None:
     """
     if disabled:
         msg = "NUMBA_DISABLE_JIT is set: ktsafe needs its kernels compiled."
-        raise InvalidParams(msg, hint="Take it out of the environment of this process.")
+        raise InvalidParams(msg, hint="Unset it in the environment of this process.")
 
 
 def kernel_folder(package: str = "ktsafe") -> tuple[Path, str]:

@@ -401,9 +401,11 @@ def _told_in_words(told: dict[str, int]) -> str:
     if told["otherwise"]:
         parts.append(f"{told['otherwise']:,} told otherwise")
     if told["sensitive"]:
-        parts.append(f"{told['sensitive']:,} sensitive and {told['harmless']:,} harmless told as -")
+        parts.append(
+            f"{told['sensitive']:,} sensitive and {told['harmless']:,} harmless shown as -"
+        )
     elif told["harmless"]:
-        parts.append(f"{told['harmless']:,} told as -")
+        parts.append(f"{told['harmless']:,} shown as -")
     return ", ".join(parts)
 
 

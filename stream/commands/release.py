@@ -24,8 +24,6 @@ def now(
 ) -> int:
     """Make the next release now, of what has been read so far.
 
-    Its release is made now, of what has been read so far.
-
     Events of the same slot that are read later are shown in the next release. The release carries
     the slot's nominal time, as ever; `ktsafe status` tells when it is out.
     """

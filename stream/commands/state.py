@@ -153,7 +153,7 @@ def restore_state(
         lines.append(f"again     {_erase_again(back, config)}")
         lines.append("          once `ktsafe run` has made again what was published since then")
     elif erased is None:
-        lines.append("back      whoever was erased since then; who that is was not noted here")
+        lines.append("back      people erased since then; their ids were not noted here")
         lines.append(f"again     ktsafe erase ID {config}")
     say(report, "\n".join(lines), as_json=as_json)
     return Exit.OK

@@ -140,7 +140,7 @@ def _add_seals(folders: list[Path], reports: list[dict[str, Any]], key: Path | N
         try:
             checks = check_seals([(folder / MANIFEST).read_bytes() for folder, _ in members], keys)
         except ValueError as error:
-            msg = f"A manifest in {members[0][0].parent} has a seal that is none ({error})."
+            msg = f"A manifest in {members[0][0].parent} has an invalid seal ({error})."
             raise ReleaseUnreadable(msg, hint="Fetch the releases again.") from error
         for check, (_, report) in zip(checks, members, strict=True):
             report["signature"] = check.signature

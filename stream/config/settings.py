@@ -352,7 +352,7 @@ def _check_columns(source: SourceTable, schema: Schema) -> None:
     """Refuse to read columns that nobody asked for."""
     wrapping(source)
     if schema.ties != "any" and not (source.tables or source.gives_whole_moments):
-        msg = "attributes.ties asks for rows with ways or kinds, and events tell of pairs alone."
+        msg = "attributes.ties needs directions or kinds, which events do not have."
         raise InvalidGraph(msg, hint="Rows come of [[source.tables]] and of dumps.")
     has_kinds = not source.tables or any(table.kind for table in source.tables)
     if not isinstance(schema.ties, str) and not has_kinds:

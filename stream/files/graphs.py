@@ -181,7 +181,7 @@ def read_graph(
         lines are named, their content is not repeated.
     """
     if schema.ties != "any":
-        msg = "The schema asks for ties of some kinds or ways."
+        msg = "The schema asks for ties of some kinds or directions."
         raise InvalidGraph(msg, hint="Services and `ktsafe next` count them; give one row a tie.")
     if vertices is None:
         network = read_network(edges, columns=columns)

@@ -236,7 +236,7 @@ def nominal_time(manifest: Manifest) -> datetime.datetime | None:
     try:
         time = datetime.datetime.fromisoformat(manifest.nominal_time)
     except ValueError as error:
-        msg = f"The manifest of {manifest.release_id} has a nominal time that is none."
+        msg = f"The manifest of {manifest.release_id} has an invalid nominal time."
         raise ReleaseUnreadable(msg) from error
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
 

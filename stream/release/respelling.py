@@ -51,7 +51,7 @@ def check_spelt_as_before(
     shown = {graph.categories[-1][code] for code in np.unique(graph.codes[:, -1])}
     if held and not held & shown:
         named = ", ".join(map(repr, sorted(held)))
-        msg = f"Nobody has a sensitive value of {graph.schema.sensitive!r} as before: {named}."
+        msg = f"No person has a sensitive value of {graph.schema.sensitive!r} any more: {named}."
         raise WrittenOtherwise(msg, hint=f"See how the feed spells it. {_MEANT}")
     stayed = graph.n_vertices - len(changes.joined)
     bound = max(engine.params.k, change_max * stayed)

@@ -197,12 +197,12 @@ class Control(Listener):
         if task.outcome.cancel():
             raise Refused(
                 "The service did not come to it in time; nothing was done.",
-                hint="A release is being built, or the service is stuck: `ktsafe status` tells.",
+                hint="A release is being built, or the service is stuck: see `ktsafe status`.",
                 code=Exit.UNAVAILABLE,
             )
         raise Refused(
             "The service is still at it.",
-            hint="It is done all the same; the log tells when.",
+            hint="The service does it later; the log says when.",
             code=Exit.UNAVAILABLE,
         )
 

@@ -19,7 +19,7 @@ def in_words(advice: Advice) -> str:
     if not best.people:
         return f"Nobody can be shown at k = {best.setting.k}: ask for a smaller one."
     if best.setting == base.setting:
-        return "Keep all quasi-identifiers as they are: to tell less gains little."
+        return "Keep all quasi-identifiers as they are: grouping values gains little."
     dropped = [n for n in lattice.graph.schema.quasi_identifiers if n not in best.kept]
     fewer = fewer_values(lattice, best)
     parts = [f"drop {' and '.join(f'`{name}`' for name in dropped)}"] if dropped else []

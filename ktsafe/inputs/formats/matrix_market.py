@@ -153,7 +153,7 @@ def _refuse_first(lines: _Lines, at: int, n: int, width: int) -> NoReturn:
             lines.refuse(f"a cell is in a row and a column from 1 to {n:,}")
         if not _is_number(words[-1]):
             lines.refuse("a value that is no number")
-    lines.refuse("a cell that is none")
+    lines.refuse("an invalid cell")
 
 
 def _is_number(word: str) -> bool:

@@ -104,7 +104,7 @@ def test_what_was_done_to_values_is_said(files, tmp_path, capsys) -> None:
     said = capsys.readouterr().out
     assert "1 of 61 people are withheld" in said
     assert "sensitive and" in said
-    assert "harmless told as -" in said
+    assert "harmless shown as -" in said
 
 
 def test_values_are_exchanged_or_in_place(files, tmp_path, capsys) -> None:
