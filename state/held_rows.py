@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final, TypeAlias
 
 import msgspec
@@ -12,7 +12,7 @@ PAIR: Final = b"p"
 BEFORE_ALL_US: Final = -(2**62)
 
 
-class HeldPerson(msgspec.Struct, array_like=True, tag="p", frozen=True):
+class HeldPerson(msgspec.Struct, array_like=True, tag="p", frozen=True, gc=False):
     """What a row of a person says."""
 
     position: int | None
@@ -20,7 +20,7 @@ class HeldPerson(msgspec.Struct, array_like=True, tag="p", frozen=True):
     attributes: dict[str, str | None]
 
 
-class HeldTie(msgspec.Struct, array_like=True, tag="t", frozen=True):
+class HeldTie(msgspec.Struct, array_like=True, tag="t", frozen=True, gc=False):
     """What a row of a tie says: both ends, its kind, and whether it goes one way."""
 
     position: int | None
@@ -32,9 +32,9 @@ class HeldTie(msgspec.Struct, array_like=True, tag="t", frozen=True):
     @property
     def pair(self) -> bytes | None:
         """The key of the pair that it names; None if both ends are one person."""
-        if self.source == self.target:
-            return None
-        return PAIR + min(self.source, self.target) + max(self.source, self.target)
+        if self.source < self.target:
+            return PAIR + self.source + self.target
+        return None if self.source == self.target else PAIR + self.target + self.source
 
     @property
     def mark(self) -> Mark:
@@ -49,7 +49,7 @@ Marks: TypeAlias = list[tuple[str | None, int, int]]
 """The marks of a pair and how many rows say each."""
 
 
-class Named(msgspec.Struct, array_like=True, frozen=True):
+class Named(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A person's id while it is there, and the keys of the rows that say so."""
 
     id: str | None
@@ -71,7 +71,7 @@ marks_of: Final = msgspec.msgpack.Decoder(Marks)
 clock_of: Final = msgspec.msgpack.Decoder(Clock)
 
 
-def is_tie(marks: Iterable[Mark], ties: str | frozenset[str]) -> bool:
+def is_tie(marks: Collection[Mark], ties: str | frozenset[str]) -> bool:
     """Return whether a pair of which rows say these marks is a tie.
 
     Parameters
@@ -88,7 +88,7 @@ def is_tie(marks: Iterable[Mark], ties: str | frozenset[str]) -> bool:
     False
     """
     if ties == "any":
-        return any(True for _ in marks)
+        return bool(marks)
     if ties == "mutual":
         ways = {way for _, way in marks}
         return 0 in ways or len(ways) == 2

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
@@ -123,7 +124,8 @@ class _Resolution:
         self._named: dict[bytes, Named | None] = {}
         self._pairs: dict[bytes, dict[Mark, int]] = {}
         self._counted: dict[bytes, bool] = {}  # Whether pairs were ties before.
-        self._around: dict[bytes, set[bytes]] = {}  # Of aliases the pairs in `_pairs`.
+        self._around: dict[bytes, set[bytes]] = {}  # Of aliases the first pairs in `_pairs`.
+        self._n_around = 0
         self._ids: dict[bytes, str] = {}
         self._aliases: dict[str, bytes] = {}
         self._row_keys: dict[tuple[str, bytes], bytes] = {}
@@ -303,11 +305,13 @@ class _Resolution:
         """Say whether a pair is a tie from now on, where that is not so already."""
         low, high = pair[1:17], pair[17:]
         counts, was_tie = is_tie(self._pairs[pair], self._schema.ties), self._counted[pair]
-        has_moved = any(end in self._came or end in self._left for end in (low, high))
-        if counts and (has_moved or not was_tie):
+        if counts and (not was_tie or self._has_moved(low) or self._has_moved(high)):
             self._changes.append(EdgeAdd(self._stamp(), self._end(low), self._end(high)))
         elif was_tie and not counts:
             self._changes.append(EdgeRemove(self._stamp(), self._end(low), self._end(high)))
+
+    def _has_moved(self, alias: bytes) -> bool:
+        return alias in self._came or alias in self._left
 
     def _end(self, alias: bytes) -> str | bytes:
         """Return the id of a person that is there, or was named now; else the alias."""
@@ -337,8 +341,10 @@ class _Resolution:
                 yield key, None if named is None else _encode(named)
             else:
                 marks = self._pairs[key]
-                told = sorted((kind or "", kind, way, n) for (kind, way), n in marks.items())
-                yield key, _encode([each[1:] for each in told]) if told else None
+                told = [(kind, way, n) for (kind, way), n in marks.items()]
+                if len(told) > 1:
+                    told.sort(key=lambda each: (each[0] or "", each))
+                yield key, _encode(told) if told else None
                 yield _MIRRORED + key[17:] + key[1:17], b"" if told else None
         clock = Clock(self._time_us, self._n, self._cleared, self._schema.ties)
         yield _CLOCK, _encode(clock)
@@ -398,14 +404,19 @@ class _Resolution:
         return self._pairs[pair]
 
     def _note_pair(self, pair: bytes, value: bytes | None) -> None:
-        marks = () if value is None else marks_of.decode(value)
-        self._pairs[pair] = {(kind, way): n for kind, way, n in marks}
-        self._counted[pair] = is_tie(self._pairs[pair], self._schema.ties)
-        for alias in (pair[1:17], pair[17:]):
-            self._around.setdefault(alias, set()).add(pair)
+        if value is None:
+            self._pairs[pair], self._counted[pair] = {}, False
+            return
+        marks = self._pairs[pair] = {(kind, way): n for kind, way, n in marks_of.decode(value)}
+        self._counted[pair] = is_tie(marks, self._schema.ties)
 
     def _pairs_of(self, alias: bytes) -> Iterator[bytes]:
         """Yield the pairs of a person that rows name as of now."""
+        # Most commits ask for nobody's.
+        for pair in itertools.islice(self._pairs, self._n_around, None):
+            for end in (pair[1:17], pair[17:]):
+                self._around.setdefault(end, set()).add(pair)
+        self._n_around = len(self._pairs)
         seen = self._around.get(alias, set()).copy()
         yield from sorted(pair for pair in seen if self._pairs[pair])
         for key, _ in self._reader.rows_from(PAIR + alias):

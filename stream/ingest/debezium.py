@@ -14,9 +14,8 @@ transactions begin and end, change nothing. What the store held of a row says wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -25,7 +24,16 @@ from ktsafe.connectors.base import DeadLetter, Record
 from ktsafe.errors import InvalidGraph
 from ktsafe.state.changes import PersonRow, RowChange, Stamp, TableCleared, TieRow, Told
 from ktsafe.stream.ingest import events
-from ktsafe.stream.ingest.columns import Convert, converted, converters
+from ktsafe.stream.ingest.change_envelopes import (
+    EnvelopeChange,
+    Envelopes,
+    Row,
+    RowSource,
+    encode,
+    key_of,
+    row_of,
+)
+from ktsafe.stream.ingest.columns import Convert, converted
 from ktsafe.stream.ingest.events import MalformedEvent
 from ktsafe.stream.ingest.judged import JudgedRecords
 
@@ -33,11 +41,6 @@ UNAVAILABLE: Final = "__debezium_unavailable_value"
 """What stands for a long value that did not change and was not told."""
 OTHER_TABLES_MAX: Final = 20
 """Names that are kept of tables which are not listed."""
-_TABLE: Final = re.compile(r"[A-Za-z_]\w{0,30}(\.[A-Za-z_]\w{0,30})?", re.ASCII)
-_SCHEMAS_MAX: Final = 256
-"""Schemas of envelopes that are remembered: one for each version of each table."""
-_AFTER, _BEFORE, _OP = b'"after":', b'"before":', b'"op":'
-"""What a value holds once, unless a column is named so or a key is given twice."""
 _TIME_US_MIN: Final = events.EPOCH_MS_MIN * 1000
 KIND_CHARS_MAX: Final = 64
 """Of the kind of a tie: a word, not a text."""
@@ -46,7 +49,6 @@ _INT_MAX: Final = 2**63
 """Below it a whole number is an id as it is."""
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
-Row = dict[str, Any]
 
 
 class MirroredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,67 +94,6 @@ Tables = tuple[MirroredTable, ...]
 """Where in the database the graph is."""
 
 
-class _Source(msgspec.Struct, frozen=True):
-    """Where and when a row changed."""
-
-    table: str | None = None
-    schema: str | None = None
-    db: str | None = None
-    ts_us: int | None = None
-    ts_ms: int | None = None
-    lsn: int | None = None
-    file: str | None = None
-    pos: int | None = None
-
-    def name(self) -> str | None:
-        """Return the name that a configuration would best mean the table by, if it looks like one.
-
-        It is told to the operator, and whoever sends records may write there what they like.
-        """
-        name = ".".join(part for part in (self.schema or self.db, self.table) if part)
-        return name if _TABLE.fullmatch(name) else None
-
-    def position(self) -> int | None:
-        """Return the place in the log of PostgreSQL or MySQL; None of other databases."""
-        if self.lsn is not None or self.file is None or self.pos is None:
-            return self.lsn
-        number = self.file.rpartition(".")[2]
-        return int(number) << 48 | self.pos if number.isdecimal() else None
-
-
-class _Change(msgspec.Struct, frozen=True):
-    """The part of the envelope that matters here."""
-
-    op: str | None = None
-    before: msgspec.Raw = msgspec.Raw()
-    after: msgspec.Raw = msgspec.Raw()
-    source: _Source | None = None
-    ts_ms: int | None = None
-    status: str | None = None
-
-
-class _Envelope(_Change, frozen=True):
-    """A change by itself, or in `payload` beside its schema."""
-
-    payload: _Change | None = None
-    schema: msgspec.Raw = msgspec.Raw()
-
-
-class _Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The key of a record beside its schema."""
-
-    schema: msgspec.Raw
-    payload: msgspec.Raw
-
-
-_envelopes: Final = msgspec.json.Decoder(_Envelope)
-_rows: Final = msgspec.json.Decoder(Row | None)
-_keys: Final = msgspec.json.Decoder(_Key)
-_anything: Final = msgspec.json.Decoder()
-_WITH_SCHEMA: Final = b'{"schema":'
-_encode: Final = msgspec.json.Encoder(order="sorted").encode
-
-
 class RowJudge:
     """Decides what records of envelopes do to rows.
 
@@ -176,12 +117,12 @@ class RowJudge:
         self._schema = schema
         self._record_bytes_max = record_bytes_max
         self._listed = {table.table: _Listed(table, schema) for table in tables}
-        self._by_source: dict[tuple[str | None, ...], _Listed | None] = {}
-        self._converters: dict[bytes, dict[str, Convert]] = {b"": {}}
+        self._by_source: dict[tuple[str | None, ...], tuple[_Listed, str]] = {}
+        self._envelopes = Envelopes()
 
     def missing_tables(self) -> set[str]:
         """Return the names of tables that are listed and of which no row came."""
-        came = self._by_source.values()
+        came = [listed for listed, _ in self._by_source.values()]
         return {name for name, listed in self._listed.items() if listed not in came}
 
     def judge(self, records: Sequence[Record]) -> JudgedRecords:
@@ -203,11 +144,7 @@ class RowJudge:
         """Return what a record tells of a row, and what is wrong with that."""
         if len(value) > self._record_bytes_max:
             raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
-        envelope = events.decoded(_envelopes, value)
-        count = value.count
-        if count(_AFTER) > 1 or count(_BEFORE) > 1 or count(_OP) > 1:
-            events.check_keys(value)
-        change = envelope.payload or envelope
+        change, schema = self._envelopes.decoded(value)
         if change.op is None:
             if change.status in {"BEGIN", "END"}:
                 return None, None
@@ -215,17 +152,17 @@ class RowJudge:
         source = change.source
         if source is None:
             raise MalformedEvent("missing_field", "at source")
-        listed = self._of(source)
-        if listed is None:
+        found = self._of(source)
+        if found is None:
             return None, None
-        name = f"{source.db}.{source.schema}.{source.table}"
+        listed, name = found
         time_us = _time_us(source, change, record)
         stamp = Stamp(time_us, record.topic, record.partition, record.offset)
         if change.op == "t":
             return TableCleared(stamp, name, source.position()), None
         if change.op not in {"c", "r", "u", "d"}:
             raise MalformedEvent("unknown_event_type", "at op")
-        before, after = _row(change.before), _row(change.after)
+        before, after = row_of(change.before), row_of(change.after)
         if change.op == "d":
             after = None
         elif after is None:
@@ -234,15 +171,15 @@ class RowJudge:
         row, error = None, None
         if after is not None:
             try:
-                row, error = listed.row(after, self._converters_of(bytes(envelope.schema)))
+                row, error = listed.row(after, self._envelopes.converters(schema))
             except MalformedEvent as refused:
                 error = refused
         by_content = record.key is None and change.op in {"u", "d"}
         told = RowChange(stamp, name, key, row, former, by_content, source.position())
         return told, error
 
-    def _of(self, source: _Source) -> _Listed | None:
-        """Return how to read the rows of a table; None if it is not listed."""
+    def _of(self, source: RowSource) -> tuple[_Listed, str] | None:
+        """Return how to read the rows of a table, and its name; None if it is not listed."""
         where = (source.db, source.schema, source.table)
         if where not in self._by_source:
             names = (source.table, f"{source.schema}.{source.table}", f"{source.db}.{source.table}")
@@ -252,16 +189,8 @@ class RowJudge:
                 if len(self.other_tables) < OTHER_TABLES_MAX and (name := source.name()):
                     self.other_tables.add(name)
                 return None
-            self._by_source[where] = listed
+            self._by_source[where] = listed, ".".join(map(str, where))
         return self._by_source[where]
-
-    def _converters_of(self, schema: bytes) -> Mapping[str, Convert]:
-        found = self._converters.get(schema)
-        if found is None:
-            found = converters(schema)
-            if len(self._converters) < _SCHEMAS_MAX:
-                self._converters[schema] = found
-        return found
 
 
 class _Listed:
@@ -284,7 +213,7 @@ class _Listed:
             If nothing does.
         """
         if key is not None:
-            return _key(key), None
+            return key_of(key), None
         row = before if after is None else after
         if row is None:
             raise MalformedEvent("missing_field", "at before: the record has no key")
@@ -296,7 +225,7 @@ class _Listed:
         table = self._table
         columns = table.key or ((table.id,) if table.id is not None else tuple(row))
         try:
-            return _encode({column: row[column] for column in columns})
+            return encode({column: row[column] for column in columns})
         except KeyError as error:
             raise MalformedEvent("missing_field", f"at column {error.args[0]}") from None
 
@@ -358,28 +287,6 @@ def _bad_border(name: str, schema: Schema) -> str:
     return f"{detail}; dates and decimals need the schema (value.converter.schemas.enable)"
 
 
-def _row(raw: msgspec.Raw) -> Row | None:
-    """Return a row; whether it gives a column twice is seen by the quotes around keys and texts."""
-    told = bytes(raw)
-    if not told:
-        return None
-    row: Row | None = events.decoded(_rows, told)
-    if row is not None:
-        n_quotes = 2 * len(row) + 2 * sum(type(value) is str for value in row.values())
-        if told.count(b'"') != n_quotes:
-            events.check_keys(told)
-    return row
-
-
-def _key(key: bytes) -> bytes:
-    """Return the key of a record without its schema, columns in one order."""
-    try:
-        payload = bytes(_keys.decode(key).payload) if key.startswith(_WITH_SCHEMA) else key
-        return _encode(_anything.decode(payload))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return key  # Of another converter: what it is does not matter.
-
-
 def _value(row: Row, column: str, by_type: Mapping[str, Convert]) -> object:
     """Return the value of a column; None where it is missing.
 
@@ -405,8 +312,11 @@ def _value(row: Row, column: str, by_type: Mapping[str, Convert]) -> object:
 def _id(row: Row, column: str, by_type: Mapping[str, Convert]) -> str | None:
     """Return an id as text; None where it is as before."""
     told = row.get(column)
-    if type(told) is int and column not in by_type:
-        return str(told) if 0 <= told < _INT_MAX else events.checked_id(str(told))
+    if column not in by_type:
+        if type(told) is int:
+            return str(told) if 0 <= told < _INT_MAX else events.checked_id(str(told))
+        if type(told) is str and told != UNAVAILABLE:
+            return events.checked_id(told)
     if told is None:
         raise MalformedEvent("missing_field", f"at column {column}")
     if told == UNAVAILABLE:
@@ -436,7 +346,7 @@ def checked_kind(kind: str | None) -> str | None:
     return kind
 
 
-def _time_us(source: _Source, change: _Change, record: Record) -> int:
+def _time_us(source: RowSource, change: EnvelopeChange, record: Record) -> int:
     """Return when a row changed, else when Debezium saw it, else when the record was written.
 
     A time that is none takes no row out of the log: it counts as one long ago.
