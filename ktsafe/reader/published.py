@@ -126,6 +126,12 @@ class StudiedRelease:
         return str(self.manifest.get("values", "in place"))
 
     @property
+    def ties(self) -> str | list[str]:
+        """Which rows that name two people count as a tie: "any", "mutual" ones, or some kinds."""
+        told: str | list[str] = self.manifest.get("ties", "any")
+        return told
+
+    @property
     def edge_index(self) -> NDArray[np.int64]:
         """Both directions of every edge, int64, shape (2, 2 m), as PyTorch Geometric takes it."""
         return np.concatenate((self.edges, self.edges[:, ::-1])).T

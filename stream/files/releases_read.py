@@ -118,6 +118,8 @@ class Manifest(msgspec.Struct, frozen=True):
         that few people have are left out.
     values:
         Of the sensitive attribute: "exchanged" among the members of each cohort, or "in place".
+    ties:
+        Which rows count as ties: "any", "mutual" ones, or those of some kinds.
     cut:
         Noise to all but the owner: see `ktsafe.stream.release.encrypted_cut`.
     seal:
@@ -143,6 +145,7 @@ class Manifest(msgspec.Struct, frozen=True):
     statistics: Spent | None = None
     generalized: dict[str, dict[str, list[str]]] = {}
     values: str = "in place"
+    ties: str | list[str] = "any"
     cut: str | None = None
     seal: ManifestSeal | None = None
 

@@ -381,6 +381,7 @@ def _manifest(
             "sensitive_values": sorted(schema.sensitive_values),
         },
         "values": header.values,
+        **({} if schema.ties == "any" else {"ties": schema.ties_told}),
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
         "lag": "none" if lag is None else lag,

@@ -71,7 +71,9 @@ class ReleaseWithFigures:
             "sequence_id": manifest.sequence_id,
             "nominal_time": manifest.nominal_time,
             "guarantee": msgspec.to_builtins(manifest.guarantee),
-            "parameters": parameters(self.audit["params"], manifest.guarantee.w, manifest.values),
+            "parameters": parameters(
+                self.audit["params"], manifest.guarantee.w, manifest.values, manifest.ties
+            ),
         }
 
 

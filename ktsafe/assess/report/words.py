@@ -5,7 +5,7 @@ Parameters, the three questions of an assessment, limits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -118,7 +118,10 @@ DRIFT: Final = (
 
 
 def parameters(
-    params: Mapping[str, Any], window: str | int | None, values: str
+    params: Mapping[str, Any],
+    window: str | int | None,
+    values: str,
+    ties: str | Sequence[str] = "any",
 ) -> list[dict[str, str]]:
     """Return each parameter with its value and what it means, JSON-ready."""
     k, hops = params["k"], params.get("n_hops", 1)
@@ -154,6 +157,11 @@ def parameters(
     if window is not None:
         rows.append(("window", window, _window(window)))
     rows.append(("values", values, VALUES_MEAN.get(values, "Not known to this version")))
+    if ties == "mutual":
+        rows.append(("ties", ties, "Two people are tied where each names the other"))
+    elif ties != "any":
+        kinds = ", ".join(ties)
+        rows.append(("ties", kinds, "Two people are tied by what the owner holds of these kinds"))
     return [{"name": name, "value": str(value), "means": words} for name, value, words in rows]
 
 

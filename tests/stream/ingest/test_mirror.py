@@ -11,13 +11,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import msgspec
+import numpy as np
 import pytest
 
 from ktsafe import Schema
 from ktsafe.connectors.snapshots.dumps import place_of, read_dump
+from ktsafe.reader.published import StudiedRelease
 from ktsafe.state.changes import Stamp, VertexUpsert
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.ingest.debezium import MirroredTable
 from ktsafe.stream.ingest.own_tables import OwnTables
 from ktsafe.stream.maintenance.erasure import erase_persons
@@ -87,6 +92,29 @@ def test_every_release_shows_what_the_database_held_at_its_slot(tmp_path, seed: 
         slot_us = _slot_us(name)
         right = expected(*at[max(time_us for time_us in at if time_us <= slot_us)])
         assert not compared((people, {frozenset(tie) for tie in ties}), right), name
+
+
+@pytest.mark.parametrize("ties", sorted(set(CHOICES), key=str))
+def test_the_manifest_says_which_ties_counted(tmp_path, ties: str | frozenset[str]) -> None:
+    """Unless any row counts: then its bytes are those of a feed of events. Readers see it."""
+    rows = [{"a": 1, "b": 2, "kind": "friend"}, {"a": 2, "b": 1, "kind": "friend"}]
+    told = [*PEOPLE, *(envelope("c", "ties", after=row, s=1000) for row in rows)]
+    told.append(envelope("d", "ties", before=rows[0], s=60_000))
+    schema = dataclasses.replace(SCHEMA, ties=ties, expect_absent=frozenset({"ill"}))
+    world = World(tmp_path, [[value for _, value in told]], schema=schema)
+    world.run(ingest={"event_format": tables()})
+    asked = jsonschema.Draft202012Validator(
+        json.loads(Path("docs/schemas/release-manifest.schema.json").read_text())
+    )
+    assert world.releases.releases
+    for _, files in world.releases.releases.values():
+        manifest = json.loads(files["manifest.json"])
+        asked.validate(manifest)
+        assert ("ties" in manifest) == (ties != "any")
+        right = ties if isinstance(ties, str) else sorted(ties)
+        people: dict[str, Any] = {"gender": np.array(["f"])}
+        assert StudiedRelease(manifest, people, people, np.zeros((0, 2), int)).ties == right
+        assert msgspec.json.decode(files["manifest.json"], type=Manifest).ties == right
 
 
 def _slot_us(name: str) -> int:

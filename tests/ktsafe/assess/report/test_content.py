@@ -166,6 +166,12 @@ def test_parameters_are_told_in_words() -> None:
     assert "of a member of its cohort" in rows["values"]["means"]
     assert "5 candidates" in rows["k"]["means"]
     assert "50%" in rows["alpha"]["means"]
+    assert "ties" not in rows
+    for ties, words in (("mutual", "each names the other"), (["family", "friend"], "these kinds")):
+        row = parameters(PARAMS.to_mapping(), "all", "exchanged", ties)[-1]
+        assert row["name"] == "ties"
+        assert words in row["means"]
+    assert row["value"] == "family, friend"
 
 
 def test_the_public_edition_says_three_tenths_and_nothing_else_that_is_private() -> None:
