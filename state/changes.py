@@ -1,4 +1,6 @@
-"""What an event does to the graph: four kinds of change, each with its stamp; and rows of tables.
+"""What an event does to the graph.
+
+Four kinds of change, each with its stamp; and rows of tables.
 
 Changes are merged by maximum stamp (`ktsafe.state.store`), so their order of arrival does not
 matter. Every event makes one, so they are what is made and let go of quickest. Rows are another
@@ -13,7 +15,10 @@ import msgspec
 
 
 class Stamp(msgspec.Struct, frozen=True, order=True, gc=False):
-    """When a change holds, with ties broken by where it was read: compared field by field."""
+    """When a change holds, with ties broken by where it was read.
+
+    Compared field by field.
+    """
 
     time_us: int
     topic: str
@@ -22,7 +27,10 @@ class Stamp(msgspec.Struct, frozen=True, order=True, gc=False):
 
 
 class VertexUpsert(msgspec.Struct, frozen=True, gc=False):
-    """The vertex exists from `stamp` on; given attributes take the given values (None: missing)."""
+    """The vertex exists from `stamp` on.
+
+    Given attributes take the given values (None: missing).
+    """
 
     stamp: Stamp
     id: str
@@ -30,14 +38,14 @@ class VertexUpsert(msgspec.Struct, frozen=True, gc=False):
 
 
 class VertexDelete(msgspec.Struct, frozen=True, gc=False):
-    """The vertex and everything at or before `stamp` that hangs on it is gone."""
+    """The vertex and its attachments up to `stamp` are gone."""
 
     stamp: Stamp
     id: str
 
 
 class EdgeAdd(msgspec.Struct, frozen=True, gc=False):
-    """The undirected edge is present from `stamp` on, as soon as and while both ends exist.
+    """The edge is present from `stamp` on, while both ends exist.
 
     An end that is absent may be named by its keyed hash.
     """
@@ -70,7 +78,9 @@ class PersonRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class TieRow(msgspec.Struct, frozen=True, gc=False):
-    """A row that names two people; an end is None if it is as before.
+    """A row that names two people.
+
+    An end is None if it is as before.
 
     Source and target matter to one that is directed.
     """

@@ -1,4 +1,4 @@
-"""Errors of the store, named by what the operator can do about them."""
+"""Errors of the store, named by the operator's remedy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ class StateUnusable(StateError):
 
 
 class StateFull(StateUnusable):
-    """The disk has no room: make some. A service ends, and waits for room when it starts again."""
+    """The disk has no room.
+
+    Make some. A service ends, and waits for room when it starts again.
+    """
 
 
 class StateCorrupted(StateError):
-    """The store does not read back as written: restore a backup, or rebase."""
+    """The store does not read back as written.
+
+    Restore a backup, or rebase.
+    """
 
 
 class StateMismatch(StateError):

@@ -18,12 +18,12 @@ RECYCLED: Final = frozenset({5, 6, 7, 8, 11})
 
 
 def log_text(data: bytes) -> bytes:
-    """Return what a log holds, without the headers that cut it in pieces."""
+    """Return a log's content, without the headers between its pieces."""
     return b"".join(data[begin:end] for _, begin, end in _records(data))
 
 
 def has_recycled(path: Path) -> bool:
-    """Whether a log has a record of a type that is never written.
+    """Whether a log has a record of an impossible type.
 
     The RocksDB of rocksdict 0.3.29 reads on from such a record without end: one changed bit of a
     type, and opening the database never returns.
@@ -35,7 +35,7 @@ def has_recycled(path: Path) -> bool:
 
 
 def has_false_end(path: Path) -> bool:
-    """Whether the last record claims more bytes than there are, and its checksum says otherwise.
+    """Whether the last record claims missing bytes, against its checksum.
 
     RocksDB takes such a record for one that a crash cut off, and opens the database without it:
     one changed bit of a length, and what the manifest said last of one column family is forgotten.
@@ -70,7 +70,7 @@ def _checksums(data: bytes) -> Iterator[int]:
 
 
 def _records(data: bytes | mmap.mmap) -> Iterator[tuple[int, int, int]]:
-    """Yield type, begin and end of every piece, up to space not written in each block."""
+    """Yield each piece's type, begin and end, up to unwritten space."""
     for start in range(0, len(data), BLOCK_BYTES):
         at, stop = start, min(start + BLOCK_BYTES, len(data))
         while at + HEADER_BYTES <= stop and (kind := data[at + 6]):

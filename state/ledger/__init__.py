@@ -1,4 +1,4 @@
-"""The ledger: which releases exist, with the bytes they consist of for ever."""
+"""The ledger: all releases, and their bytes for ever."""
 
 from ktsafe.state.ledger.ledger import EMPTY, MANIFEST, Ledger, LedgerStorage
 from ktsafe.state.ledger.pages import Writes

@@ -1,4 +1,4 @@
-"""The ledger: which releases exist, with the bytes they consist of for ever.
+"""The ledger: all releases, and their bytes for ever.
 
     cut ──▶ STAGED ──▶ PUBLISHED
              ▲  │
@@ -80,7 +80,9 @@ class LedgerStorage:
 
 
 class Ledger:
-    """The durable list of releases, resident; every change is written through before it counts.
+    """The durable list of releases, resident.
+
+    Every change is written through before it counts.
 
     Beside the releases it keeps the *pages* of the current sequence (`ktsafe.state.ledger.pages`).
     They change with a release that is staged, and go when another sequence starts.
@@ -131,7 +133,9 @@ class Ledger:
         return self._sequences[-1] if self._sequences else None
 
     def start_sequence(self, sequence: SequenceRecord) -> None:
-        """Record the sequence that following releases belong to; the former one's pages go.
+        """Record the sequence that following releases belong to.
+
+        The former one's pages go.
 
         Raises
         ------
@@ -149,14 +153,14 @@ class Ledger:
         self._pages = Pages()
 
     def pages(self) -> Mapping[str, bytes]:
-        """Return the pages as of the last staged release of this sequence, none before it.
+        """Return the sequence's pages of the last staged release, if any.
 
         Reading one raises `StateCorrupted` if it does not read back as written.
         """
         return StoredPages(self._pages, self._storage.read_pages, self._storage.damaged)
 
     def replace_pages(self, pages: Iterable[tuple[str, bytes]]) -> None:
-        """Change pages between two releases: they say the same, and less of people who left."""
+        """Change pages between two releases: same content, less of departed people."""
         after, writes = self._pages.changed(pages, self._releases[-1].index)
         if writes:
             listed = {COUNT: self._count(0, 0, len(after)), PAGES: after.packed()}
@@ -164,7 +168,7 @@ class Ledger:
             self._pages = after
 
     def drop_orphans(self) -> None:
-        """Remove the pages of a release that was not staged in the end."""
+        """Remove the pages of a release that was never staged."""
         if self._coming is not None:
             self._storage.drop_pages(prefix(self._coming))
             self._storage.write({COMING: None}, {})
@@ -175,7 +179,9 @@ class Ledger:
         return self._cut
 
     def take_cut(self, cut: PendingCut) -> Writes:
-        """Return the writes that record a cut; the store adds them to its checkpoint.
+        """Return the writes that record a cut.
+
+        The store adds them to its checkpoint.
 
         Raises
         ------
@@ -191,7 +197,10 @@ class Ledger:
         self._cut = cut
 
     def drop_cut(self) -> None:
-        """Give up the pending cut (its release was withheld); its frozen state is freed."""
+        """Give up the pending cut (its release was withheld).
+
+        Its frozen state is freed.
+        """
         if self._cut is None:
             return
         self._storage.write({CUT: None}, {})
@@ -200,11 +209,17 @@ class Ledger:
         self.drop_orphans()
 
     def erased(self) -> list[Erased]:
-        """Return whom commands erased since the last staged release: no feed tells of them."""
+        """Return the people erased by command since the last staged release.
+
+        No feed tells of them.
+        """
         return list(self._erased)
 
     def note_erased(self, persons: Iterable[Erased]) -> None:
-        """Note whom a command erases, before it does; the next release that is staged takes it."""
+        """Note a person before a command erases them.
+
+        The next release that is staged takes the note.
+        """
         known = dict.fromkeys((*self._erased, *persons))
         self._storage.write({ERASED: msgspec.json.encode(list(known))}, {})
         self._erased = list(known)
@@ -218,7 +233,9 @@ class Ledger:
         return list(self._releases)
 
     def stage(self, record: ReleaseRecord, pages: Iterable[tuple[str, bytes]] = ()) -> int:
-        """Append `record`, take its pages and consume the cut, in one write: no return from here.
+        """Append `record`, take its pages and consume the cut, in one write.
+
+        No return from here.
 
         Many pages are written before, a part at a time.
 
@@ -275,7 +292,7 @@ class Ledger:
         return coming.n_changed
 
     def _written_early(self, index: int, pages: Iterable[tuple[str, bytes]]) -> NextPages:
-        """Take the pages of a release, and write all of them but the last part."""
+        """Take a release's pages, and write all but the last part."""
         self.drop_orphans()
         coming = NextPages(self._pages, index)
         for name, page in pages:
@@ -303,7 +320,9 @@ class Ledger:
         self._replace({position: msgspec.structs.replace(record, status=Status.PUBLISHED)})
 
     def record_audits(self, changed: Mapping[str, Mapping[str, str]]) -> None:
-        """Record the sha256 of audit files that are about to be replaced, in one write.
+        """Record the sha256 of audit files before they are replaced.
+
+        It is one write.
 
         Parameters
         ----------
@@ -319,7 +338,7 @@ class Ledger:
         )
 
     def let_audits_go(self, keep: int) -> list[ReleaseRecord]:
-        """Record that no release but the last `keep` has its audit; return whose audit goes now."""
+        """Keep audits of the last `keep` releases only; return those that go."""
         going: dict[int, ReleaseRecord] = {}
         # Those before the last one that has none are done.
         for position in reversed(range(len(self._releases) - keep)):
@@ -349,7 +368,7 @@ def _release_key(record: ReleaseRecord) -> bytes:
 
 
 def _rows(releases: Sequence[ReleaseRecord], n_past: int, positions: Iterable[int]) -> Writes:
-    """Return the writes of the rows in which the releases at `positions` are, of all `releases`."""
+    """Return the writes of rows with releases at `positions`, of `releases`."""
     writes: Writes = {}
     first = releases[0].index
     for position in positions:
@@ -374,7 +393,7 @@ def _of_row(key: bytes, row: bytes) -> list[ReleaseRecord]:
 
 
 def _shortened(record: ReleaseRecord) -> ReleaseRecord:
-    """Return what stays of a release once it is past, as it reads back."""
+    """Return the lasting part of a past release, as it reads back."""
     return _read(record.index, _past(record))
 
 

@@ -23,7 +23,9 @@ _DIGEST_BYTES: Final = 16
 
 
 class Pages:
-    """Which pages there are: under which key each is kept, and its digest. Immutable.
+    """Which pages there are.
+
+    Under which key each is kept, and its digest. Immutable.
 
     Parameters
     ----------
@@ -40,7 +42,10 @@ class Pages:
         return cls(msgspec.msgpack.decode(value, type=dict[str, bytes]))
 
     def packed(self) -> bytes | None:
-        """Return the list as it is kept; None if there are no pages."""
+        """Return the list as it is kept.
+
+        None if there are no pages.
+        """
         return msgspec.msgpack.encode(self._listed) if self._listed else None
 
     def __len__(self) -> int:
@@ -50,7 +55,10 @@ class Pages:
         return iter(self._listed)
 
     def listed(self, name: str) -> bytes:
-        """Return the digest of a page, and the index of its release; empty if there is none."""
+        """Return the digest of a page, and the index of its release.
+
+        Empty if there is none.
+        """
         return self._listed.get(name, b"")
 
     def key(self, name: str) -> bytes:
@@ -66,7 +74,7 @@ class Pages:
         return self.listed(name)[:_DIGEST_BYTES] == _digest(page)
 
     def changed(self, pages: Iterable[tuple[str, bytes]], index: int) -> tuple[Pages, Writes]:
-        """Return the list once some pages are others, and what is to be written at once."""
+        """Return the list with changed pages, and the rows to write now."""
         listed, writes = dict(self._listed), Writes()
         for name, page in pages:
             if not self.holds(name, page):
@@ -78,7 +86,9 @@ class Pages:
 
 
 class StoredPages(Mapping[str, bytes]):
-    """Pages by name, in order, each read when it is asked for: together they may be very large.
+    """Pages by name, in order, each read when it is asked for.
+
+    Together they may be very large.
 
     Parameters
     ----------
@@ -114,7 +124,9 @@ class StoredPages(Mapping[str, bytes]):
 
 
 class NextPages:
-    """The pages of a release, taken one after the other; only those that change are kept.
+    """The pages of a release, taken one after the other.
+
+    Only those that change are kept.
 
     Parameters
     ----------
@@ -143,7 +155,9 @@ class NextPages:
         self._listed[name] = listed
 
     def early(self) -> Writes:
-        """Return what may be written before the release is staged; empty as long as it is little.
+        """Return what may be written before the release is staged.
+
+        Empty as long as it is little.
 
         Nothing of it is listed yet, and nothing that is listed goes.
         """
@@ -153,7 +167,7 @@ class NextPages:
         return part
 
     def end(self) -> tuple[Pages, Writes]:
-        """Return the pages of the release, and what is to be written in the step that stages it."""
+        """Return the pages of the release, and rows of its staging write."""
         after = Pages(self._listed)
         return after, {**dict.fromkeys(self._before.keys() - after.keys()), **self._part}
 

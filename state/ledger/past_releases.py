@@ -1,4 +1,4 @@
-"""Past releases in rows of the ledger: of each only what is still asked for.
+"""Past releases in rows of the ledger, of each the needed part.
 
 The manifest lists the sha256 of a release's other files and has, encrypted, the offsets of its cut.
 So its own sha256 is enough to prove both by what lies at the sink; it stays for ever, since nothing
@@ -23,7 +23,9 @@ _ROW_BYTES_MAX: Final = 1 << 20
 
 
 class PastRelease(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A published release that no sink is sent again; fields as in `ReleaseRecord`.
+    """A published release that no sink is sent again.
+
+    Fields as in `ReleaseRecord`.
 
     `manifest` and the values of `audit` are sha256 in bytes.
     """
@@ -46,12 +48,12 @@ class _Row(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
 
 def packed(first: int, releases: Sequence[PastRelease]) -> bytes:
-    """Return a row of successive releases, the first of which has the index `first`."""
+    """Return a row of successive releases from the index `first` on."""
     return zlib.compress(msgspec.msgpack.encode(_Row(first, list(releases))), 9)
 
 
 def unpacked(row: bytes) -> tuple[int, list[PastRelease]]:
-    """Return the index of the first release of a row, and all of its releases.
+    """Return a row's first index, and all of its releases.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the ledger records: sequences, the pending cut, releases, and whom commands erased."""
+"""Records of the ledger: sequences, the pending cut, releases, erasures by command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Status(enum.StrEnum):
 
 
 class SequenceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is fixed for a sequence of releases; any change needs a new sequence.
+    """The constants of a sequence; any change needs a new sequence.
 
     `secret` (hexadecimal, private) is what the randomness of its releases is drawn from, so a
     release that is built again after a crash comes out the same.
@@ -31,7 +31,7 @@ class SequenceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     secret: str = ""
 
     def text_key(self) -> bytes:
-        """Return the key of the hashes that stand for attribute texts which nobody has any more."""
+        """Return the key of the hashes that stand for unused attribute texts."""
         return hashlib.sha256(f"texts {self.secret or self.sequence_id}".encode()).digest()
 
 
@@ -46,14 +46,16 @@ class PendingCut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Erased(msgspec.Struct, frozen=True, array_like=True):
-    """A person whom a command erased: the store's keyed hash of the id, and when it holds."""
+    """A person erased by command: the id's keyed hash, and the time."""
 
     alias: str
     time_us: int
 
 
 class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release: its cut and its bytes (name to sha256, the manifest included).
+    """One release: its cut and its bytes (name to sha256).
+
+    The manifest is included.
 
     `n_lives` is how many lives the store had given by the cut: see `GraphStore.gone`.
     `epsilon_micro` is what its statistics cost, in millionths of epsilon; 0 without any. `audit`
