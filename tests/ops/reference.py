@@ -61,6 +61,8 @@ def meanings() -> dict[tuple[str, str], str]:
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of the configuration, with the meaning of each key."""
     made = msgspec.json.schema(configuration_type(Config, BUILT_IN, {}))
+    for about in made["$defs"].values():
+        about.pop("description", None)  # Docstrings are for programmers.
     said = meanings()
     for table, names in tables(made).items():
         for name in names:
