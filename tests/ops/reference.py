@@ -69,7 +69,12 @@ def schema() -> dict[str, Any]:
             for key, about in made["$defs"][name]["properties"].items():
                 if text := said.get((table, key)):
                     about["description"] = text
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": Path(SCHEMA).name,
+        "description": "The configuration of `ktsafe run`: one TOML file.",
+    }
+    return head | made
 
 
 def tables(made: dict[str, Any]) -> dict[str, list[str]]:
