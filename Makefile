@@ -99,6 +99,7 @@ dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
 
 databases: $(STAMP) java ## statements on a real PostgreSQL, told by a real Debezium, beside the graph: HISTORIES=100
 	$(RUN) -m lab.trials.databases --histories $(HISTORIES)
+	$(RUN) -m lab.trials.databases.live
 
 faults: $(STAMP) java ## try every fault and write lab/results/reliability.md; goes on where it was ended
 	$(RUN) -m tests.faults --missing --out lab/results/reliability.md

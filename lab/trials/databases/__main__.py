@@ -40,7 +40,7 @@ from tests.databases.tables import Database, Told, Transaction, row_schema
 from tests.memory_connectors import MemoryLog
 
 _TIMES: Final = {"ts_ms", "ts_us", "ts_ns", "sequence", "txId", "lsn"}
-_MARK: Final = '"after":{"n":%d}'
+MARK: Final = '"after":{"n":%d}'
 
 
 class Played:
@@ -71,7 +71,7 @@ class Played:
 
     def differences(self) -> list[str]:
         """Return where what was told is not what was expected."""
-        said, found = [_bare(each) for each in _once(self.real)], []
+        said, found = [_bare(each) for each in once(self.real)], []
         expected = [{"key": told.key, "value": told.value} for told in self.told]
         n = sum(told.value is not None and told.value["op"] == "r" for told in self.told)
         # A snapshot reads a table in the order in which its rows lie on the disk.
@@ -117,10 +117,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for each in played:
         failures += _compare_tables(each, real[each.name])
         for n_partitions in (1, 2, 3):
-            failures += _compare_graph(each, real[each.name], n_partitions)
+            failures += compare_graph(each, real[each.name], n_partitions)
             n_graphs += 1
     n_records = sum(len(each.real) for each in played)
-    n_again = n_records - sum(len(_once(each.real)) for each in played)
+    n_again = n_records - sum(len(once(each.real)) for each in played)
     print(
         f"{len(SCRIPTS)} scripts, {len(histories)} histories: {n_records} records told,"
         f" {n_again} of them again; {n_graphs} graphs; {len(failures)} differences"
@@ -148,12 +148,12 @@ def _play(folder: Path, played: Sequence[Played]) -> dict[str, dict[str, list[di
             engine.start()
             server.run("".join(each.go_on(0, len(each.after) // 2) for each in played))
             server.run("INSERT INTO marks.marks VALUES (1);")
-            engine.wait_for(_MARK % 1)
+            engine.wait_for(MARK % 1)
             engine.stop(signal.SIGKILL)
             server.run("".join(each.go_on(len(each.after) // 2, 10**9) for each in played))
             server.run("INSERT INTO marks.marks VALUES (2);")
             engine.start()
-            said = engine.wait_for(_MARK % 2)
+            said = engine.wait_for(MARK % 2)
         finally:
             engine.stop()
         by_name = {each.name: each for each in played}
@@ -169,7 +169,7 @@ def _play(folder: Path, played: Sequence[Played]) -> dict[str, dict[str, list[di
         }
 
 
-def _once(real: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def once(real: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return records without those that were told again after the engine was killed."""
     kept, seen, is_again = [], set(), False
     for record in real:
@@ -216,17 +216,14 @@ def _compare_tables(each: Played, real: dict[str, list[dict[str, Any]]]) -> list
     return found
 
 
-def _compare_graph(
+def compare_graph(
     each: Played, real: dict[str, list[dict[str, Any]]], n_partitions: int
 ) -> list[str]:
     """Return where the graph that a service makes of the real records is not that of the tables."""
     rng = random.Random(n_partitions)
     log = MemoryLog(partitions=n_partitions)
-    encoded = (
-        Written(*(None if x is None else json.dumps(x).encode() for x in (r["key"], r["value"])))
-        for r in each.real
-    )
-    scattered(log, encoded, rng)
+    records = (Written(encoded(r["key"]), encoded(r["value"])) for r in each.real)
+    scattered(log, records, rng)
     with tempfile.TemporaryDirectory(prefix="ktsafe-databases-") as folder:
         path = Path(folder) / "state"
         mirror = Mirror(log, lambda: RocksDBStore.open(path, SCHEMA), tables(each.name), rng)
@@ -236,6 +233,11 @@ def _compare_graph(
     letters = [letter.reason for letter in mirror.letters.letters]
     found = [*compared(seen, expected(*truth(real))), *letters]
     return [f"{each.name}, {n_partitions} partitions: {difference}" for difference in found]
+
+
+def encoded(value: Any) -> bytes | None:
+    """Return a key or value as a record has it."""
+    return None if value is None else json.dumps(value).encode()
 
 
 def _plain(value: Any) -> Any:
