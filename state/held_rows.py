@@ -1,4 +1,7 @@
-"""What the store holds of rows of tables, as it is written: see `ktsafe.state.rows`."""
+"""What the store holds of rows of tables, as it is written.
+
+See `ktsafe.state.rows`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ class HeldPerson(msgspec.Struct, array_like=True, tag="p", frozen=True, gc=False
 
 
 class HeldTie(msgspec.Struct, array_like=True, tag="t", frozen=True, gc=False):
-    """What a row of a tie says: both ends, its kind, and whether it goes one way."""
+    """What a row of a tie says.
+
+    Both ends, its kind, and whether it goes one way.
+    """
 
     position: int | None
     source: bytes
@@ -31,14 +37,20 @@ class HeldTie(msgspec.Struct, array_like=True, tag="t", frozen=True, gc=False):
 
     @property
     def pair(self) -> bytes | None:
-        """The key of the pair that it names; None if both ends are one person."""
+        """The key of the pair that it names.
+
+        None if both ends are one person.
+        """
         if self.source < self.target:
             return PAIR + self.source + self.target
         return None if self.source == self.target else PAIR + self.target + self.source
 
     @property
     def mark(self) -> Mark:
-        """Its kind, and its way: 0 is none, 1 from the smaller alias, 2 to it."""
+        """Its kind, and its way.
+
+        0 is none, 1 from the smaller alias, 2 to it.
+        """
         way = 0 if not self.is_directed else 1 if self.source < self.target else 2
         return self.kind, way
 
@@ -50,14 +62,14 @@ Marks: TypeAlias = list[tuple[str | None, int, int]]
 
 
 class Named(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A person's id while it is there, and the keys of the rows that say so."""
+    """A person's id while present, and the keys of its rows."""
 
     id: str | None
     rows: tuple[bytes, ...]
 
 
 class Clock(msgspec.Struct, array_like=True, frozen=True):
-    """How far the stamps of changes are, where tables were cleared, and what counts as a tie."""
+    """Progress of stamps, cleared tables, and the definition of a tie."""
 
     time_us: int = BEFORE_ALL_US
     n_changes: int = 0
@@ -72,7 +84,7 @@ clock_of: Final = msgspec.msgpack.Decoder(Clock)
 
 
 def is_tie(marks: Collection[Mark], ties: str | frozenset[str]) -> bool:
-    """Return whether a pair of which rows say these marks is a tie.
+    """Return whether a pair with these marks of rows is a tie.
 
     Parameters
     ----------

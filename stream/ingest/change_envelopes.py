@@ -40,7 +40,7 @@ class RowSource(msgspec.Struct, frozen=True):
     pos: int | None = None
 
     def name(self) -> str | None:
-        """Return the name that a configuration would best mean the table by, if it looks like one.
+        """Return a configuration's likeliest name for the table, if any.
 
         It is told to the operator, and whoever sends records may write there what they like.
         """
@@ -48,7 +48,10 @@ class RowSource(msgspec.Struct, frozen=True):
         return name if _TABLE.fullmatch(name) else None
 
     def position(self) -> int | None:
-        """Return the place in the log of PostgreSQL or MySQL; None of other databases."""
+        """Return the place in the log of PostgreSQL or MySQL.
+
+        None of other databases.
+        """
         if self.lsn is not None or self.file is None or self.pos is None:
             return self.lsn
         number = self.file.rpartition(".")[2]
@@ -106,7 +109,9 @@ class Envelopes:
         self._known: list[_KnownSchema] = []
 
     def decoded(self, value: bytes) -> tuple[EnvelopeChange, bytes]:
-        """Return the change that a value tells, and its schema as JSON; b"" without one.
+        """Return the change that a value tells, and its schema as JSON.
+
+        B"" without one.
 
         Raises
         ------
@@ -148,7 +153,10 @@ class Envelopes:
 
 
 def row_of(raw: msgspec.Raw) -> Row | None:
-    """Return a row; whether it gives a column twice is seen by the quotes around keys and texts."""
+    """Return a row.
+
+    Whether it gives a column twice is seen by the quotes around keys and texts.
+    """
     told = bytes(raw)
     if not told or told == b"null":
         return None
@@ -161,7 +169,7 @@ def row_of(raw: msgspec.Raw) -> Row | None:
 
 
 def key_of(key: bytes) -> bytes:
-    """Return the key of a record without its schema, columns in one order."""
+    """Return a record's key without schema, columns in one order."""
     try:
         payload = bytes(_keys.decode(key).payload) if key.startswith(_WITH_SCHEMA) else key
         if _CANONICAL.fullmatch(payload):

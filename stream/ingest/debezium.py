@@ -1,4 +1,6 @@
-"""Rows of a database: the change envelope of Debezium, read by a list of tables.
+"""Rows of a database.
+
+The change envelope of Debezium, read by a list of tables.
 
 A topic of envelopes is a log of rows. The key of a record is that of a row, and the order of the
 log is that of its changes. What became of the row is in `op`:
@@ -52,7 +54,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class MirroredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of people, which has an `id`, or of ties, which has `source` and `target`.
+    """A table of people (`id`), or of ties (`source`, `target`).
 
     Attributes
     ----------
@@ -82,7 +84,7 @@ class MirroredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: tuple[Name, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is neither a table of people nor one of ties."""
+        """Refuse tables neither of people nor of ties."""
         of_ties = (self.source, self.target, self.kind, self.directed or None)
         is_of_people = self.id is not None and of_ties == (None,) * 4
         is_of_ties = self.id is None and self.source and self.target and not self.attributes
@@ -121,12 +123,12 @@ class RowJudge:
         self._envelopes = Envelopes()
 
     def missing_tables(self) -> set[str]:
-        """Return the names of tables that are listed and of which no row came."""
+        """Return the listed tables of which no row came."""
         came = [listed for listed, _ in self._by_source.values()]
         return {name for name, listed in self._listed.items() if listed not in came}
 
     def judge(self, records: Sequence[Record]) -> JudgedRecords:
-        """Return what records do. One that is refused may still end what its row said before."""
+        """Return records' effects; a refused one may end its row's former."""
         judged = JudgedRecords([], {}, {})
         for place, record in enumerate(records):
             told, error = None, None
@@ -141,7 +143,7 @@ class RowJudge:
         return judged
 
     def _told(self, record: Record, value: bytes) -> tuple[Told | None, MalformedEvent | None]:
-        """Return what a record tells of a row, and what is wrong with that."""
+        """Return the content of a record for a row, and its faults."""
         if len(value) > self._record_bytes_max:
             raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
         change, schema = self._envelopes.decoded(value)
@@ -179,7 +181,10 @@ class RowJudge:
         return told, error
 
     def _of(self, source: RowSource) -> tuple[_Listed, str] | None:
-        """Return how to read the rows of a table, and its name; None if it is not listed."""
+        """Return how to read the rows of a table, and its name.
+
+        None if it is not listed.
+        """
         where = (source.db, source.schema, source.table)
         if where not in self._by_source:
             names = (source.table, f"{source.schema}.{source.table}", f"{source.db}.{source.table}")
@@ -205,7 +210,7 @@ class _Listed:
     def keys(
         self, key: bytes | None, before: Row | None, after: Row | None
     ) -> tuple[bytes, bytes | None]:
-        """Return what tells a row from all others, and what told it before, if that is not known.
+        """Return a row's key, and its former one, if unknown.
 
         Raises
         ------
@@ -221,7 +226,7 @@ class _Listed:
         return now, None if before is None or after is None else self._by_content(before)
 
     def _by_content(self, row: Row) -> bytes:
-        """Return the key of a row whose record has none: of a tie, all that it says."""
+        """Return the key of a row without one: a tie's whole content."""
         table = self._table
         columns = table.key or ((table.id,) if table.id is not None else tuple(row))
         try:
@@ -232,7 +237,7 @@ class _Listed:
     def row(
         self, row: Row, by_type: Mapping[str, Convert]
     ) -> tuple[PersonRow | TieRow, MalformedEvent | None]:
-        """Return what a row says, and what is wrong with one of its attributes.
+        """Return the content of a row, and a fault of one attribute.
 
         Raises
         ------
@@ -255,7 +260,7 @@ class _Listed:
     def _attributes(
         self, row: Row, by_type: Mapping[str, Convert]
     ) -> tuple[dict[str, str | None], tuple[str, ...], MalformedEvent | None]:
-        """Return the attributes of a person, those that are untold, and what is wrong with one."""
+        """Return a person's attributes, the untold ones, and a fault of one."""
         told: dict[str, str | None] = {}
         untold: list[str] = []
         error = None
@@ -347,7 +352,9 @@ def checked_kind(kind: str | None) -> str | None:
 
 
 def _time_us(source: RowSource, change: EnvelopeChange, record: Record) -> int:
-    """Return when a row changed, else when Debezium saw it, else when the record was written.
+    """Return when a row changed, was seen, or was written.
+
+    The first of these that is known.
 
     A time that is none takes no row out of the log: it counts as one long ago.
     """
