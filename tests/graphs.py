@@ -13,6 +13,9 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.verify import Verdict, verify
 from tests.naive import Small, Tolerance
 
+ALPHAS = tuple(Fraction(text) for text in ("1/50", "1/5", "1/3", "0.35", "2/5", "3/7", "2/3", "1"))
+"""Of 1/n alone a share rounded up would be one rounded down."""
+
 
 def paper_original() -> Small:
     """Six vertices, five edges: Figure 1 as far as Examples 1 and 2 tell it.

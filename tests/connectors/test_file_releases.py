@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
 from ktsafe.connectors.files import (
@@ -74,6 +76,55 @@ def test_what_is_no_regular_file_is_neither_read_nor_published(
     forge(other.folder)
     with pytest.raises(SinkConflict):
         sink.publish(other)
+    sink.close()
+
+
+@pytest.mark.parametrize("name", [MANIFEST, "edges.csv"])
+def test_what_a_disk_changed_while_it_was_copied_gets_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A disk that lies: what lies at the sink is read again before readers can see it."""
+    copy = bundles.copy_files
+
+    def lying(names: Iterable[str], source: Path, target: Path) -> None:
+        copy(names, source, target)
+        data = (target / name).read_bytes()
+        (target / name).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    monkeypatch.setattr(bundles, "copy_files", lying)
+    with pytest.raises(SinkConflict):
+        sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    assert sink.present() == []
+    sink.close()
+
+
+def test_a_release_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever the power goes it is there whole or not at all, and told published it is there."""
+    synced: list[Path] = []
+    real_sync, real_rename = os.fsync, Path.rename
+
+    def sync(number: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{number}").readlink())
+        real_sync(number)
+
+    def rename(source: Path, target: Path) -> Path:
+        assert {*synced} >= {source, *source.iterdir()}
+        synced.clear()
+        return real_rename(source, target)
+
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "rename", rename)
+    staged = stage(tmp_path / "staging", "s-0001", FILES)
+    for _ in range(2):  # The second time it is there already, perhaps without its name on disk.
+        sink.publish(staged)
+        assert synced == [tmp_path / "releases"]
+        synced.clear()
     sink.close()
 
 

@@ -52,6 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--stop", action="store_true", help="end at the first with something wrong")
     parser.add_argument("--seed", type=int, help="one history, twice")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
@@ -79,6 +80,8 @@ def main() -> None:
             codes += history.codes
             if history.problems:
                 print(line(history), flush=True)
+                if given.stop:
+                    break
     print(dict(sorted(totals.items())), dict(sorted(codes.items())))
     raise SystemExit(1 if totals["problems"] else 0)
 

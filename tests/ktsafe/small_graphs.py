@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
+from tests.graphs import ALPHAS
 
 
 @st.composite
@@ -37,7 +38,7 @@ def privacy_params() -> st.SearchStrategy[PrivacyParams]:
         PrivacyParams,
         k=st.sampled_from([1, 2, 3, 5, 10, 40]),
         t=st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1)]),
-        alpha=st.sampled_from([Fraction(1, 50), Fraction(1, 5), Fraction(1, 2), Fraction(1)]),
+        alpha=st.sampled_from(ALPHAS),
         epsilon=st.integers(0, 6),
     )
 

@@ -12,6 +12,8 @@ from ktsafe.datasets import uniform
 from ktsafe.noisy_tables import (
     DEGREE_BINS,
     MICRO,
+    SHARES_OF_PEOPLE,
+    SHARES_OF_TIES,
     SecretBytes,
     TrueChanges,
     discrete_laplace,
@@ -53,25 +55,59 @@ def test_whole_numbers_are_uniform():
     assert all(abs(n - 1_000) < 160 for n in found.values())
 
 
-def test_one_tie_changes_tables_by_no_more_than_the_noise_is_for():
-    """The sum over tables of the change over the scale is at most epsilon, for every tie tried."""
-    graph = uniform(60, 150, n_tuples=4, rng=np.random.default_rng(1))
-    epsilon_micro = 700_000
+EPSILON = Fraction(7, 10)
 
-    def tables(truth):
-        return noisy_tables(truth, graph, epsilon_micro, SecretBytes(SECRET, "x"))
 
-    full = tables(graph)
-    for row in range(20):
+def cost(truth, less, graph, changes, fewer, of_what):
+    """Return what the tables of ties, or of people, tell of the step from one truth to another."""
+
+    def tables(truth, changes):
+        source = SecretBytes(SECRET, "x")
+        return noisy_tables(truth, graph, int(EPSILON * MICRO), source, changes)
+
+    told = Fraction(0)
+    for a, b in zip(tables(truth, changes), tables(less, fewer), strict=True):
+        assert (a.of, a.cells, a.scale) == (b.of, b.cells, b.scale)
+        # The noise of both is the same, so the difference is that of the true counts.
+        moved = sum(abs(x - y) for x, y in zip(a.counts, b.counts, strict=True))
+        told += (a.of in of_what) * moved / a.scale
+    return told
+
+
+@pytest.mark.parametrize("changes", [None, TrueChanges(5, 4, 3, 2)])
+def test_the_worst_tie_costs_exactly_epsilon(changes):
+    """No tie more, and one as much: two people who know nobody else leave a bin of degrees both.
+
+    A greater scale than needed is found as well as a smaller one.
+    """
+    few = uniform(60, 150, n_tuples=4, rng=np.random.default_rng(1))
+    pair = np.array([[60, 61]])
+    graph = AttributedGraph.from_codes(
+        few.schema, few.categories, np.vstack((few.codes, few.codes[:2])),
+        np.vstack((few.edges, pair)),
+    )  # fmt: skip
+    # One that ended and began again is counted as both.
+    fewer = changes and TrueChanges(4, 3, 3, 2)
+    costs = []
+    for row in [*range(20), graph.n_edges - 1]:
         rest = np.delete(graph.edges, row, axis=0)
-        less = tables(AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, rest))
-        cost = Fraction(0)
-        for a, b in zip(full, less, strict=True):
-            assert (a.cells, a.scale) == (b.cells, b.scale)
-            # The noise of both is the same, so the difference is that of the true counts.
-            moved = sum(abs(x - y) for x, y in zip(a.counts, b.counts, strict=True))
-            cost += moved / a.scale
-        assert 0 < cost <= Fraction(epsilon_micro, MICRO)
+        less = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, rest)
+        costs.append(cost(graph, less, graph, changes, fewer, SHARES_OF_TIES))
+    assert min(costs) > 0
+    assert max(costs) == EPSILON
+
+
+@pytest.mark.parametrize("changes", [None, TrueChanges(5, 4, 3, 2)])
+def test_the_worst_person_costs_exactly_epsilon(changes):
+    """The tables of people together, for everybody without ties."""
+    graph = uniform(60, 0, n_tuples=4, rng=np.random.default_rng(1))
+    # Whoever left and came back is counted twice.
+    fewer = changes and TrueChanges(5, 4, 2, 1)
+    costs = set()
+    for v in range(20):
+        less = graph.subgraph(np.delete(np.arange(60), v))
+        costs.add(cost(graph, less, graph, changes, fewer, SHARES_OF_PEOPLE))
+    assert costs == {EPSILON}
 
 
 def test_with_hardly_any_noise_the_counts_are_true():
@@ -96,25 +132,3 @@ def test_with_hardly_any_noise_the_counts_are_true():
             assert table.counts[0] == (degrees == 0).sum()
             assert len(table.counts) == len(DEGREE_BINS)
     assert found == {"people", "classes", "ties", "across", "degrees"}
-
-
-def test_one_person_changes_tables_by_no_more_than_the_noise_is_for():
-    """The tables of people together, for everybody without ties; what began and ended likewise."""
-    graph = uniform(60, 0, n_tuples=4, rng=np.random.default_rng(1))
-    changes = TrueChanges(5, 4, 3, 2)
-
-    def tables(truth, changes):
-        return noisy_tables(truth, graph, 700_000, SecretBytes(SECRET, "x"), changes)
-
-    full = tables(graph, changes)
-    for v in range(20):
-        less = graph.subgraph(np.delete(np.arange(60), v))
-        costs = dict.fromkeys(("people", "ties"), Fraction(0))
-        # Whoever left and came back is counted twice; so is a tie of such a person.
-        for a, b in zip(full, tables(less, TrueChanges(4, 3, 2, 1)), strict=True):
-            moved = sum(abs(x - y) for x, y in zip(a.counts, b.counts, strict=True))
-            of_people = a.of in {"people", "classes", "changes of people"}
-            # Bins of degrees follow from ties, given who there is.
-            costs["people" if of_people else "ties"] += (a.of != "degrees") * moved / a.scale
-        assert 0 < costs["people"] <= Fraction(700_000, MICRO)
-        assert 0 < costs["ties"] <= Fraction(700_000, MICRO)

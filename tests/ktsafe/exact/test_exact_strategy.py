@@ -19,9 +19,9 @@ from tests.ktsafe.exact.graphs import as_set, graph_of, graphs, rows, treated
 
 PARAMS = st.sampled_from(
     [
-        PrivacyParams(k=3, alpha="1/2"),
+        PrivacyParams(k=3, alpha="3/7"),
         PrivacyParams(k=5, alpha="1/5", t=0, epsilon=0),
-        PrivacyParams(k=2, alpha="1/4", t="1/10"),
+        PrivacyParams(k=2, alpha="2/5", t="1/10"),
     ]
 )
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams
 from ktsafe.exact import tree_cuts
 from ktsafe.exact.tree_cuts import AT_BORDERS, CUTS, leaves_of
+from tests.graphs import ALPHAS
 
 Row = tuple[int, ...]
 
@@ -89,8 +90,8 @@ def classes(draw) -> tuple[list[Row], list[bool], PrivacyParams]:
     row = st.tuples(*[st.integers(0, most)] * n_columns)
     rows = draw(st.lists(row, min_size=n, max_size=n))
     is_sensitive = draw(st.lists(st.booleans(), min_size=n, max_size=n))
-    alpha = draw(st.sampled_from(["0.2", "1/3", "0.5", "0.9"]))
-    return rows, is_sensitive, PrivacyParams(k=draw(st.integers(2, 4)), alpha=Fraction(alpha))
+    alpha = draw(st.sampled_from(ALPHAS[1:-1]))
+    return rows, is_sensitive, PrivacyParams(k=draw(st.integers(2, 4)), alpha=alpha)
 
 
 @pytest.mark.parametrize("ways", [CUTS, AT_BORDERS])

@@ -20,7 +20,7 @@ import ktsafe
 from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.datasets import uniform
 from ktsafe.noisy_tables import MICRO, SecretBytes, TrueChanges, noisy_tables
-from ktsafe.reader import FIGURES, NotARelease, Releases, StudiedRelease
+from ktsafe.reader import FIGURES, Estimate, NotARelease, Releases, StudiedRelease
 
 PER_RELEASE = 3 * MICRO // 4
 """Epsilon of a file, in millionths."""
@@ -140,24 +140,41 @@ def test_figures_of_the_graph_are_those_of_networkx(tmp_path: Path) -> None:
 
 
 def test_intervals_hold_the_truth(tmp_path: Path) -> None:
-    """The graph shown is another one; of 40 times all figures at least 90% are in the interval."""
-    truth = some_graph(1)
-    shown = with_other_ties(truth, 1500)
-    by = truth.schema.quasi_identifiers[0]
-    expected = by_networkx(truth, by)
-    held: list[bool] = []
-    for seed in range(40):
-        release = one(write(tmp_path / f"{seed}", shown, truth=truth, seed=seed))
-        for (figure, *values), count in expected.items():
-            found = release.estimate(figure, *values, by=by)
-            assert found.source == "tables"
-            if figure == "degree_gap_t":
-                continue  # It has the spread of the graph, and no interval holds that.
-            assert not np.isnan(found.value), figure
-            assert found.low is not None
-            assert found.high is not None
-            held.append(found.low - 1e-9 <= count <= found.high + 1e-9)
-    assert 0.92 < np.mean(held) < 0.99
+    """The graph shown is another one; the truth is in 95% of figures, differences and trends.
+
+    Of figures by themselves, of two releases of two networks, and of five of one that stays.
+    """
+    truths = [some_graph(1), some_graph(1, m=2000)]
+    shown = with_other_ties(truths[0], 1500)
+    by = truths[0].schema.quasi_identifiers[0]
+    expected = [by_networkx(truth, by) for truth in truths]
+    series = [
+        one(write(tmp_path / f"{seed}", shown, truth=truths[seed % 2], seed=seed))
+        for seed in range(40)
+    ]
+    held: dict[str, list[bool]] = {"figures": [], "differences": [], "trends": []}
+
+    def judge(kind: str, found: Estimate, truth: float) -> None:
+        assert found.source == "tables"
+        assert not np.isnan(found.value)
+        assert found.low is not None
+        assert found.high is not None
+        held[kind].append(found.low - 1e-9 <= truth <= found.high + 1e-9)
+
+    for asked, before in expected[0].items():
+        figure, *values = asked
+        if figure == "degree_gap_t":
+            continue  # It has the spread of the graph, and no interval holds that.
+        for i, release in enumerate(series):
+            judge("figures", release.estimate(figure, *values, by=by), expected[i % 2][asked])
+        for i in range(0, 40, 2):
+            found = Releases(series[i : i + 2]).difference(figure, *values, by=by)
+            judge("differences", found, expected[1][asked] - before)
+        for i in range(4):
+            found = Releases(series[10 * i : 10 * i + 10 : 2]).trend(figure, *values, by=by)
+            judge("trends", found, 0.0)
+    shares = {kind: np.mean(flags) for kind, flags in held.items()}
+    assert all(0.92 < share < 0.99 for share in shares.values()), shares
 
 
 def test_there_is_a_trend_only_where_there_is_one(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -10,11 +12,17 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidParams
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people import new_cohorts
+from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
+from tests.graphs import ALPHAS
 from tests.ktsafe.sequence import naive
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}))
 PARAMS = PrivacyParams(k=3, alpha="1/3")
 WELL, ILL, OTHER = ("x", "well"), ("x", "ill"), ("y", "well")
+
+THIRD = Fraction(1, 3)
 
 
 def joins(keys: range, values: tuple[str, str], ties: object = ()) -> Changes:
@@ -26,10 +34,10 @@ def joins(keys: range, values: tuple[str, str], ties: object = ()) -> Changes:
     )
 
 
-def begun(first: Changes, **options: object) -> SequenceEngine:
+def begun(first: Changes, params: PrivacyParams = PARAMS, **options: object) -> SequenceEngine:
     """Return a sequence that begins with the given people."""
     chosen = SequenceOptions(**{"effort": "fast", "margin": 0, **options})  # type: ignore[arg-type]
-    return SequenceEngine.begin(SCHEMA, PARAMS, chosen, first, np.random.default_rng(0))
+    return SequenceEngine.begin(SCHEMA, params, chosen, first, np.random.default_rng(0))
 
 
 def advance(sequence: SequenceEngine, changes: Changes) -> None:
@@ -60,10 +68,15 @@ def test_newcomers_wait_for_enough_others_of_two_releases() -> None:
     assert sequence.figures().k_real_min >= PARAMS.k
 
 
-@pytest.mark.parametrize(("n_shown", "n_waiting", "waits"), [(32, 4, 0), (24, 4, 1), (31, 4, 1)])
-def test_a_large_class_lets_few_newcomers_in(n_shown: int, n_waiting: int, waits: int) -> None:
-    """One cohort's worth is enough where the class has eight times as many places."""
-    sequence = begun(joins(range(n_shown), WELL), sybil_margin=0)
+@pytest.mark.parametrize(
+    ("n_shown", "n_waiting", "planted", "waits"),
+    [(32, 4, 0, 0), (24, 4, 0, 1), (31, 4, 0, 1), (40, 4, 2, 1), (40, 5, 2, 0)],
+)
+def test_a_large_class_lets_few_newcomers_in(
+    n_shown: int, n_waiting: int, planted: int, waits: int
+) -> None:
+    """K and who may be planted are enough where the class has eight times as many places."""
+    sequence = begun(joins(range(n_shown), WELL), sybil_margin=planted)
     advance(sequence, joins(range(100, 100 + n_waiting - 1), WELL))
     assert sequence.figures().withheld_vertices == n_waiting - 1
     advance(sequence, joins(range(200, 201), WELL))
@@ -181,19 +194,26 @@ def test_nobody_shows_a_missing_value_that_nobody_hides_behind() -> None:
         st.tuples(st.integers(0, 11), st.sampled_from(["well", "ill", "hurt", "-"])), max_size=40
     ),
     st.integers(1, 4),
+    st.sampled_from(ALPHAS[2:-1]),
 )
-@example([*((i, "ill") for i in range(7)), (0, "well")], 1)
-@example([(0, "ill"), (2, "ill"), (3, "ill"), (7, "ill"), (7, "well"), (1, "ill"), (7, "ill")], 1)
-@example([*5 * [(0, "well")], (0, "ill"), *((i, "ill") for i in range(2, 6)), (1, "-")], 1)
+@example([*((i, "ill") for i in range(7)), (0, "well")], 1, THIRD)
+@example(
+    [(0, "ill"), (2, "ill"), (3, "ill"), (7, "ill"), (7, "well"), (1, "ill"), (7, "ill")],
+    1,
+    ALPHAS[2],
+)
+@example(
+    [*5 * [(0, "well")], (0, "ill"), *((i, "ill") for i in range(2, 6)), (1, "-")], 1, ALPHAS[2]
+)
 def test_a_missing_value_tells_no_more_than_alpha(
-    updates: list[tuple[int, str]], per_release: int
+    updates: list[tuple[int, str]], per_release: int, alpha: Fraction
 ) -> None:
     """Of those who show "-" instead of their value at most alpha hide a sensitive one.
 
     Unless everybody in their cohort shows "-" or a sensitive value; and nobody is ever singled out
     by showing a value again.
     """
-    sequence = begun(joins(range(12), WELL))
+    sequence = begun(joins(range(12), WELL), PrivacyParams(k=3, alpha=alpha))
     true = dict.fromkeys(range(12), "well")
     before = shown(sequence)
     hiding: set[int] = set()
@@ -212,12 +232,29 @@ def test_a_missing_value_tells_no_more_than_alpha(
             masked = [key for key in members if after[key]["s"] == "-" != true[key]]
             hidden = sum(true[key] == "ill" for key in masked)
             harmless = {after[key]["s"] for key in members} & {"well", "hurt"}
-            assert not harmless or hidden <= PARAMS.alpha * len(masked)
+            assert not harmless or hidden <= alpha * len(masked)
             back = [key for key in members if before[key]["s"] == "-" != after[key]["s"]]
             assert label not in hiding or not back
             if hidden:
                 hiding.add(label)
         before = after
+
+
+@given(st.sampled_from(ALPHAS), st.integers(0, 60), st.integers(0, 60))
+def test_a_cohort_lacks_no_more_than_m_and_alpha_ask_for(
+    alpha: Fraction, members: int, sensitive: int
+) -> None:
+    """The least number of harmless members with whom it is large and harmless enough."""
+    params = PrivacyParams(k=3, alpha=alpha)
+    spec = SequenceSpec.of(SCHEMA, params, SequenceOptions(margin=0))
+    context = StepContext(State(1), spec, np.random.default_rng(0))
+    more = new_cohorts._lacking(context, members, sensitive)
+
+    def is_enough(size: int) -> bool:
+        return size >= params.group_size_min and sensitive <= alpha * size
+
+    assert is_enough(members + more)
+    assert more == 0 or not is_enough(members + more - 1)
 
 
 @pytest.mark.parametrize(

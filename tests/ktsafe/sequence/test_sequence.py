@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, SequenceCorrupted, SequenceEngine, gate
 from ktsafe.sequence.memory import column_table
@@ -16,6 +20,7 @@ from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.step import EXACT
 from ktsafe.sequence.ties.planning import plan_ties
 from ktsafe.verify import verify_graph
+from tests.graphs import ALPHAS
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
@@ -80,27 +85,27 @@ def edge_cost(sequence: SequenceEngine) -> int:
 
 
 @settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 10_000), packed=st.booleans())
-def test_every_prefix_is_safe_true_and_rebuilt(seed: int, packed: bool) -> None:
+@given(seed=st.integers(0, 10_000), packed=st.booleans(), alpha=st.sampled_from(ALPHAS[2:-1]))
+def test_every_prefix_is_safe_true_and_rebuilt(seed: int, packed: bool, alpha: Fraction) -> None:
     """Whatever happens: safe by brute force, cost exact, indexes equal those derived anew."""
     with pytest.MonkeyPatch.context() as patch:
         if packed:
             patch.setattr(column_table, "SPARE_ROWS", ALWAYS)
-        check_every_prefix(seed)
+        check_every_prefix(seed, dataclasses.replace(PARAMS, alpha=alpha))
 
 
-def check_every_prefix(seed: int) -> None:
+def check_every_prefix(seed: int, params: PrivacyParams) -> None:
     """Make a few releases of a changing world, and check all of them."""
-    world = World(40, 50, seed)
-    sequence = world.begin(birth_wait_max=3)
+    world = World(40, 50, seed, sensitive=0.3 * (seed % 2))
+    sequence = world.begin(params, birth_wait_max=3)
     history = [naive.published(sequence)]
     rng = np.random.default_rng(seed)
     for _ in range(5):
         changes = world.change(**ACTIVITIES[int(rng.integers(len(ACTIVITIES)))])
         sequence.advance(changes, rng)
         history.append(naive.published(sequence))
-        assert verify_graph(sequence.released().graph, PARAMS).is_safe
-        assert naive.failures(history, PARAMS, SCHEMA.sensitive_values) == []
+        assert verify_graph(sequence.released().graph, params).is_safe
+        assert naive.failures(history, params, SCHEMA.sensitive_values) == []
         cohorts = naive.cohorts_by_id(sequence)
         assert naive.uncovered(history[-2], history[-1], cohorts, PARAMS.k) == 0
         assert_true_to(world, sequence)

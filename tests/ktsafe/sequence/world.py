@@ -48,10 +48,10 @@ class World:
             ties_added=np.array(sorted(self.ties), dtype=np.int64),
         )
 
-    def begin(self, **options: object) -> SequenceEngine:
+    def begin(self, params: PrivacyParams = PARAMS, **options: object) -> SequenceEngine:
         """Return a sequence of this world's first graph."""
         chosen = SequenceOptions(**{"effort": "fast", **options})  # type: ignore[arg-type]
-        return SequenceEngine.begin(SCHEMA, PARAMS, chosen, self.first, np.random.default_rng(0))
+        return SequenceEngine.begin(SCHEMA, params, chosen, self.first, np.random.default_rng(0))
 
     def change(
         self, ties: int = 2, joins: int = 0, leaves: int = 0, moves: int = 0, ill: int = 0

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.sequence_audit import AuditedRelease
+from tests.graphs import ALPHAS
 
 
 @dataclasses.dataclass
@@ -352,6 +353,6 @@ def small_params() -> st.SearchStrategy[PrivacyParams]:
         PrivacyParams,
         k=st.sampled_from([1, 2, 3]),
         t=st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1)]),
-        alpha=st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(2, 3), Fraction(1)]),
+        alpha=st.sampled_from(ALPHAS[2:]),
         epsilon=st.integers(0, 6),
     )

@@ -263,15 +263,37 @@ def test_a_release_that_was_tried_before_is_as_new():
 
 
 def test_inputs_are_frozen_within_a_sequence():
-    """Other parameters, another schema, and an id used twice are told."""
+    """Another schema, another sequence and an id used twice are told."""
     steps = sticky(3)
-    other = dataclasses.replace(PARAMS, k=2)
-    assert kinds(steps, truth=False, at_1={"params": other}) == {"params_changed"}
     assert "schema_changed" in kinds(steps, truth=False, at_1={"schema": "another"})
     assert kinds(steps, truth=False, at_2={"release_id": "r00"}) == {"release_repeated"}
     reopened = {"at_1": {"sequence_id": "t"}}
     assert "sequence_reopened" in kinds(steps, truth=False, **reopened)
     assert kinds(steps, truth=False, at_1={"unmatched": 2}) == {"mapping_incomplete"}
+
+
+BOTH_WAYS = {
+    "k": (SIZE - 1, SIZE + 1),
+    "t": ("0", "1/10"),
+    "alpha": ("1/6", "2/5"),
+    "epsilon": (0, 2),
+    "n_hops": (),
+    "reading": (),
+}
+"""Values below and above those that a sequence begins with; auditors judge stars alone."""
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(PrivacyParams)])
+def test_each_parameter_is_frozen_in_each_direction(name):
+    """Neither a stronger nor a weaker one is taken within a sequence, and nothing else is told."""
+    begun = PrivacyParams(k=SIZE, t="1/20", alpha="1/5", epsilon=1)
+    for value in BOTH_WAYS[name]:
+        auditor = SequenceAuditor(Promise(1, cover=False))
+        for i, step in enumerate(sticky(3)):
+            params = dataclasses.replace(begun, **({name: value} if i == 1 else {}))
+            release = dataclasses.replace(step.release.audited(i, PARAMS), params=params)
+            told = {violation.kind for violation in auditor.extend(release).violations}
+            assert ("params_changed" in told) == (i == 1), (name, value, i)
 
 
 def test_what_cannot_be_audited_is_refused():

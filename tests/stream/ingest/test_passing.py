@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.connectors.errors import OffsetLost
@@ -23,7 +25,7 @@ EVENT = b'{"type":"vertex.delete","id":"a","time":"2026-01-01T00:00:00Z"}'
 class Taker:
     """An ingest of one log, by a clock that a test sets."""
 
-    def __init__(self, log: MemoryLog, store: MemoryStore) -> None:
+    def __init__(self, log: MemoryLog, store: MemoryStore, at_once: int = 10_000) -> None:
         self.now_s = 0.0
         self.store = store
         source = MemorySource(log)
@@ -34,7 +36,7 @@ class Taker:
             store,
             MemoryDeadLetterSink(),
             schema=SCHEMA,
-            settings=IngestSettings(),
+            settings=IngestSettings(batch_records_max=at_once),
             observer=Observer(),
             clocks=Clocks(monotonic=lambda: self.now_s),
         )
@@ -45,6 +47,32 @@ class Taker:
         self.now_s += seconds
         if self.ingest.checkpoint_due():
             self.ingest.checkpoint()
+
+
+@given(st.lists(st.booleans(), max_size=12), st.integers(1, 5), st.integers(0, 5))
+def test_positions_are_behind_the_last_record_whatever_lies_between(
+    is_record: list[bool], at_once: int, restart: int
+) -> None:
+    """Offsets with gaps, as transactions and compaction leave: none is read twice or passed."""
+    log, store = MemoryLog(), MemoryStore(SCHEMA)
+    for offset, flag in enumerate(is_record):
+        if flag:
+            log.append(0, EVENT.replace(b'"a"', b'"%d"' % offset))
+        else:
+            mark(log)
+    taker, read = Taker(log, store, at_once), []
+    for number in range(len(is_record) + 1):
+        if number == restart:
+            taker.ingest.checkpoint()
+            taker = Taker(log, store, at_once)
+        taker.ingest.round(lambda _partition, _time_us: True, LIMIT_US)
+        if AT in taker.ingest.offsets:
+            read.append(taker.ingest.offsets[AT])
+    behind = [offset + 1 for offset, flag in enumerate(is_record) if flag]
+    assert set(read) <= {*behind}
+    assert read[-1:] == behind[-1:]
+    taker.ingest.checkpoint()
+    assert store.positions().get(AT, Position(0, None, 0)).next_offset == (behind or [0])[-1]
 
 
 @pytest.fixture

@@ -81,6 +81,22 @@ def test_a_deleted_person_is_gone_from_the_disk_when_the_run_ends(tmp_path):
     assert set(world.graph()[0]) == {BOB, "cyd", "dan"}
 
 
+def test_a_deleted_person_is_gone_from_what_never_became_a_release(tmp_path):
+    """Mappings of releases that were built and never staged, half of one, and another folder's."""
+    world = world_of(tmp_path, EVENTS)
+    world.run()
+    audits = tmp_path / "audit"
+    whole = (audits / min(world.releases.releases) / "mapping.csv").read_bytes()
+    for name in ("000002-19700101T000030Z", "000009-19700101T000130Z", "someone's"):
+        (audits / name).mkdir()
+        (audits / name / "mapping.csv").write_bytes(whole)
+        (audits / name / "mapping.csv.partial").write_bytes(whole[:-5])
+    world.extend(0, [event("vertex.delete", 21, ANN)])
+    world.run()
+    assert traces(tmp_path, ANN) == []
+    assert traces(audits / "someone's", BOB)
+
+
 def test_who_comes_back_is_not_led_back_to_former_releases(tmp_path):
     """Deleted and back between two clean-ups: mappings from before name nobody."""
     world = world_of(tmp_path, EVENTS)
@@ -207,6 +223,9 @@ def test_a_running_service_is_not_erased_from(site, capsys):
     capsys.readouterr()
 
 
+AT_ONCE = {"drain": False, "erase_within_s": 0.0}
+
+
 def test_values_that_nobody_has_leave_the_memory_of_a_sequence(tmp_path, monkeypatch):
     """What no release shows is found nowhere, and that it went changes no release.
 
@@ -233,7 +252,12 @@ def test_values_that_nobody_has_leave_the_memory_of_a_sequence(tmp_path, monkeyp
         world.run()
         assert len(remains([odd, note, ANN], [folder]).left) >= 1
         assert found(folder, [odd, note]) == {odd, note}
-        world.extend(0, then)
+        world.extend(0, then[:1])
+        # No release follows the deletion: it would forget them by itself.
+        rounds = iter(range(20))
+        world.run(stopping=lambda left=rounds: next(left, None) is None, loop=AT_ONCE)
+        assert found(folder, [odd, note]) == (set() if forgets else {odd, note})
+        world.extend(0, then[1:])
         world.run()
         left = {odd, note} if not forgets else set()
         assert found(folder, [odd, note, ANN]) <= left

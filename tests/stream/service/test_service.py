@@ -5,6 +5,7 @@ import errno
 import hashlib
 import json
 
+import msgspec
 import pytest
 
 from ktsafe import PrivacyParams
@@ -18,7 +19,8 @@ from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import linked, publish
 from ktsafe.stream.release.publish import Publisher
 from ktsafe.stream.service.loop import OPEN_TRANSACTION_S
-from tests.memory_connectors import Crash, unavailable
+from tests.memory_connectors import Crash, MemorySource, unavailable
+from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import (
     SCHEMA,
     Tripwire,
@@ -189,16 +191,19 @@ def test_an_unsafe_release_is_stopped_by_the_real_verifier(tmp_path, monkeypatch
     assert not world.releases.releases
 
 
-def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "claimed", [{"k": 1}, {"alpha": "3/5"}, {"t": "1/5"}, {"epsilon": 6}, {"k": 3}]
+)
+def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch, claimed):
     """The gate judges by the service's parameters; what claims others is not published."""
     write_release = releases_write.write_release
 
     def boasting(folder, graph, ids, header, formats):
-        claim = dataclasses.replace(header, params=PrivacyParams(k=2, alpha=1))
+        claim = dataclasses.replace(header, params=dataclasses.replace(header.params, **claimed))
         return write_release(folder, graph, ids, claim, formats)
 
     monkeypatch.setattr(releases_write, "write_release", boasting)
-    world = small_world(tmp_path)
+    world = small_world(tmp_path, params=PrivacyParams(k=2, alpha="1/2"))
     assert world.run().withheld["unsafe"] == 4
     assert not world.releases.releases
 
@@ -355,6 +360,22 @@ def test_a_last_release_that_is_gone_is_sent_again(tmp_path):
     assert there == {last: lost}
 
 
+@pytest.mark.parametrize("is_rebased", [False, True])
+def test_a_last_release_of_a_former_sequence_is_not_sent_again(tmp_path, is_rebased):
+    """Its owner began anew, and took it away; without a new sequence it comes back."""
+    store = MemoryStore(SCHEMA)
+    world = small_world(tmp_path, store=lambda: store)
+    world.run()
+    there = world.releases.releases
+    last = max(there)
+    if is_rebased:
+        sequence = store.ledger.sequence()
+        store.ledger.start_sequence(msgspec.structs.replace(sequence, sequence_id="another"))
+    there.clear()
+    world.run()
+    assert (last in there) is not is_rebased
+
+
 def test_a_withdrawn_release_that_is_gone_is_not_sent_again(tmp_path):
     """Neither at a start nor beside the next release: its owner deleted it on purpose."""
     world = small_world(tmp_path)
@@ -380,15 +401,41 @@ def test_other_parameters_are_refused(tmp_path):
         world.run()
 
 
-def test_a_silent_partition_does_not_hold_a_slot_up(tmp_path):
-    """Without drain, a partition that is silent for `idle_s` counts as arrived."""
-    world = World(tmp_path, [FIRST, []])
-    rounds = iter(range(400))
-    world.run(
-        loop={"drain": False, "idle_s": 0.05},
-        stopping=lambda: next(rounds, None) is None,
-    )
-    assert [t // 1000 for t, _ in world.releases.releases.values()] == [10, 20, 40]
+class Lagging(MemorySource):
+    """Gives nothing of its second partition until a time, though there is more."""
+
+    def __init__(self, world, until_s):
+        super().__init__(world.log)
+        self._world, self._until_s = world, until_s
+        self._paused.add(self.partitions()[1])
+
+    def poll(self, timeout_s, records_max):
+        if self._world.now_s >= self._until_s:
+            self._paused.discard(self.partitions()[1])
+        return super().poll(timeout_s, records_max)
+
+
+@pytest.mark.parametrize(
+    ("second", "silent_until_s", "first_at_s"),
+    [([], 0, 30), (SECOND[:1], 0, 30), (SECOND, 0, 1), (SECOND, 200, 200)],
+)
+def test_a_silent_partition_does_not_hold_a_slot_up(tmp_path, second, silent_until_s, first_at_s):
+    """Without drain, one that is read to its end and silent for `idle_s` counts as arrived.
+
+    Not sooner; and one that has more to give is waited for, however long it gives nothing.
+    """
+    world = World(tmp_path, [FIRST, second])
+    world.open_source = lambda: Lagging(world, silent_until_s)
+    began = []
+
+    def stopping():
+        world.now_s += 1.0
+        began.extend([world.now_s] * bool(world.releases.releases and not began))
+        return world.now_s > 300
+
+    world.run(loop={"drain": False, "idle_s": 30.0}, stopping=stopping)
+    assert [t // 1000 for t, _ in world.releases.releases.values()][:3] == [10, 20, 40]
+    assert first_at_s <= began[0] < first_at_s + 25
 
 
 class Told(Observer):

@@ -1,0 +1,28 @@
+"""What is planted can be planted: each defect still has its place, and tests that are asked."""
+
+import ast
+from collections import Counter
+
+from tests.planted.defects import ROOT, defects, place, planted, product
+
+
+def test_each_defect_applies_to_the_code():
+    """Its old text occurs once, the new one is Python, its tests are there; no id comes twice."""
+    texts = product()
+    everything = list(defects())
+    folders = (ROOT / "tests", ROOT / "ktsafe" / "testing")  # Contracts are there.
+    tests = "".join(p.read_text("utf-8") for folder in folders for p in folder.rglob("*.py"))
+    assert len(everything) > 50
+    assert [name for name, n in Counter(d.id for d in everything).items() if n > 1] == []
+    for defect in everything:
+        path = place(defect, texts)
+        changed = planted(defect, texts[path])
+        assert changed != texts[path], defect.id
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(texts[path])), defect.id
+        assert defect.tests, defect.id
+        for test in defect.tests:
+            file, _, name = test.partition("::")
+            assert (ROOT / file).exists(), (defect.id, test)
+            if name:
+                function = name.split("[")[0].rsplit("::", 1)[-1]
+                assert f"def {function}(" in tests, (defect.id, test)

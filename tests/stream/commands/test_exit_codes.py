@@ -1,0 +1,82 @@
+"""Exit codes, all cells: each command that judges or reads, and each state of what it is given."""
+
+import pytest
+
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from tests.ktsafe.sequence_audit.sticky import member, sticky
+from tests.stream.commands.test_audit import write
+from tests.stream.commands.test_withdraw import CONFIG
+
+OK, UNSAFE, USAGE = Exit.OK, Exit.UNSAFE, Exit.USAGE
+UNAVAILABLE, MISMATCH = Exit.UNAVAILABLE, Exit.MISMATCH
+COMMANDS = {
+    "verify": ["verify", "releases"],
+    "verify --withdrawn": ["verify", "releases", "--withdrawn"],
+    "verify --together": ["verify", "releases", "--together"],
+    "audit": ["audit", "releases", "--map=private", "--truth=truth"],
+    "read": ["releases", "read", "--folder=releases", "--into=mine"],
+    "read --all": ["releases", "read", "--folder=releases", "--into=mine", "--all"],
+}
+CODES = {
+    "sound": (OK, OK, OK, OK, OK, OK),
+    "unsafe alone": (UNSAFE, UNSAFE, UNSAFE, UNSAFE, OK, OK),
+    "unsafe together": (OK, OK, UNSAFE, UNSAFE, OK, OK),
+    "withdrawn": (UNSAFE, OK, UNSAFE, OK, UNSAFE, OK),
+    "damaged": (USAGE, USAGE, USAGE, USAGE, MISMATCH, MISMATCH),
+    "absent": (USAGE, USAGE, USAGE, USAGE, OK, OK),
+}
+"""By state of the last of three releases, for each command in its order."""
+
+
+def three_releases(folder, state):
+    """Write a sequence of releases in a state."""
+    steps = sticky(3)
+    if state == "unsafe alone":
+        gone = min(map(sorted, steps[2].release.edges))
+        steps[2].release.edges.discard(frozenset(gone))
+    if state == "unsafe together":
+        # Two members of one tuple change places: each release by itself looks as before.
+        name = {member(0, 1): member(3, 1), member(3, 1): member(0, 1)}
+        step = steps[2].release
+        step.edges = {frozenset(name.get(v, v) for v in edge) for edge in step.edges}
+    if state in {"unsafe alone", "unsafe together"}:
+        for step in steps:
+            step.true_edges = set()
+    if state == "absent":
+        (folder / "releases").mkdir()
+        return
+    write(folder, steps)
+    last = max((folder / "releases").iterdir())
+    if state == "withdrawn":
+        (last / "withdrawn.json").write_text('{"why": "A wrong column."}')
+    if state == "damaged":
+        edges = last / "edges.csv"
+        edges.write_bytes(edges.read_bytes()[:-2])
+
+
+@pytest.mark.parametrize("state", CODES)
+def test_each_command_tells_each_state_by_its_code(state, tmp_path, monkeypatch, capsys):
+    """A script may trust them: nothing but what is sound and asked for ends with 0."""
+    monkeypatch.chdir(tmp_path)
+    three_releases(tmp_path, state)
+    found = {name: run_command(words) for name, words in COMMANDS.items()}
+    assert found == dict(zip(COMMANDS, CODES[state], strict=True)), capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["status", "ktsafe.toml"], UNAVAILABLE),
+        (["release", "now", "ktsafe.toml"], UNAVAILABLE),
+        (["releases", "read", "--kafka=127.0.0.1:1", "--topic=t", "--into=mine"], UNAVAILABLE),
+        (["config", "ktsafe.toml"], OK),
+        (["config", "nowhere.toml"], USAGE),
+    ],
+)
+def test_what_cannot_be_reached_is_told_by_its_code(words, code, tmp_path, monkeypatch):
+    """Whether a command raises or returns it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ktsafe.toml").write_text(CONFIG)
+    (tmp_path / "feed.jsonl").touch()
+    assert run_command(words) == code
