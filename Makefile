@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases dates erasures faults flips kills fuzz \
-	docs reference kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
+	docs reference planted kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -93,6 +93,9 @@ simulate: $(STAMP) ## histories of the whole service with faults at every step: 
 
 histories: $(STAMP) java ## histories on a real broker, with its ways cut and two services: HISTORIES=100, SEED=7
 	$(RUN) -m tests.histories.on_links --seeds $(HISTORIES) $(if $(filter command%,$(origin SEED)),--seed $(SEED))
+
+planted: $(STAMP) ## plant defects in a copy one by one, and ask the tests named for each: NAME=room or id
+	$(RUN) -m tests.planted $(NAME)
 
 dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
 	$(RUN) -m tests.faults.dates --seeds $(SEEDS)

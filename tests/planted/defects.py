@@ -25,7 +25,7 @@ class Defect:
     old, new:
         Whole lines of the product; they stand in no other place.
     tests:
-        What is asked, as pytest names it.
+        What is asked, as pytest names it today.
     is_in_histories:
         Whether simulated histories should find it by themselves.
     """
@@ -44,9 +44,27 @@ def defects() -> Iterator[Defect]:
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         room = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in room["defect"]:
-            tests = tuple(each.pop("tests", room["tests"]))
+            tests = tuple(map(path_of, each.pop("tests", room["tests"])))
             in_histories = each.pop("histories", room.get("histories", False))
             yield Defect(room=path.stem, tests=tests, is_in_histories=in_histories, **each)
+
+
+def path_of(test: str) -> str:
+    """Return a test as pytest names it today: its file may have moved to another folder.
+
+    Raises
+    ------
+    LookupError
+        If no file, or more than one, has its name.
+    """
+    file, sep, name = test.partition("::")
+    if not (ROOT / file).exists():
+        found = list((ROOT / "tests").rglob(Path(file).name))
+        if len(found) != 1:
+            msg = f"{test}: {len(found)} files have this name"
+            raise LookupError(msg)
+        file = str(found[0].relative_to(ROOT))
+    return file + sep + name
 
 
 def product(root: Path = ROOT) -> dict[Path, str]:

@@ -21,8 +21,7 @@ def test_each_defect_applies_to_the_code():
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(texts[path])), defect.id
         assert defect.tests, defect.id
         for test in defect.tests:
-            file, _, name = test.partition("::")
-            assert (ROOT / file).exists(), (defect.id, test)
+            _, _, name = test.partition("::")
             if name:
                 function = name.split("[")[0].rsplit("::", 1)[-1]
                 assert f"def {function}(" in tests, (defect.id, test)
