@@ -47,7 +47,7 @@ def parse(line: bytes) -> Found:
         data(fields["value"]),
         fields.get("length"),
         fields.get("sha256"),
-        {name: base64.b64decode(value) for name, value in fields["headers"]},
+        tuple((name, base64.b64decode(value)) for name, value in fields["headers"]),
     )
 
 
@@ -96,7 +96,7 @@ def test_letters_that_hold_a_word_are_emptied(tmp_path: Path) -> None:
     found = world.letters()
     assert [one.value for one in found] == [None, *values[1:], None]
     assert [one.offset for one in found] == [0, 1, 2, 3]
-    assert found[3].headers == {}
+    assert found[3].headers == ()
     assert stat.S_IMODE(world.path.stat().st_mode) == 0o600
     assert blank_dead_letters(world.path, [b"ann"]) == 0
     assert blank_dead_letters(tmp_path / "none", [b"ann"]) == 0

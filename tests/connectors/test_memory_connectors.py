@@ -96,7 +96,7 @@ class MemoryLetterWorld:
                     None if kept is None else kept.data,
                     None if kept is None else kept.length,
                     None if kept is None else kept.sha256,
-                    dict(record.headers),
+                    record.headers,
                 )
             )
         return found

@@ -58,7 +58,7 @@ def parse(record: object) -> Found:
         value,
         None if length is None else int(length),
         fields.get("sha256"),
-        headers,
+        tuple(record.headers),
     )
 
 
@@ -97,8 +97,8 @@ def test_large_headers_are_left_out(world: KafkaLetterWorld) -> None:
     sink.write([letter(1, b"v", headers=headers)])
     sink.close()
     (found,) = world.letters()
-    assert found.headers["small"] == b"1"
-    assert found.headers[f"{PREFIX}headers.dropped"] == b"4"
+    assert ("small", b"1") in found.headers
+    assert (f"{PREFIX}headers.dropped", b"4") in found.headers
 
 
 def test_topic_for_smaller_records(

@@ -221,6 +221,19 @@ def test_an_attack_that_fails_costs_its_figures_only(monkeypatch: pytest.MonkeyP
     assert told["unfinished"] == list(ATTACKS_TOLD[1:])
 
 
+@pytest.mark.parametrize("low", [0.05, 0.2, 0.21])
+def test_one_figure_of_many_holds_a_release(monkeypatch: pytest.MonkeyPatch, low: float) -> None:
+    """Though all others are within their bounds; one that may be at its bound does not."""
+    two = Result("sensitive_inference.named", "share", 10, 0.3, low, 0.9, 0.1, 0.2)
+    attacks(monkeypatch, lambda: [two])
+    service = Attacker(AttackSettings(600.0, hold=True))
+    if low > 0.2:
+        with pytest.raises(FoundByAttack):
+            service.attack(shown(small_case()), PARAMS, go_on)
+    else:
+        assert len(service.attack(shown(small_case()), PARAMS, go_on)["attacks"]["results"]) == 2
+
+
 def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended in the middle of its work, without a word."""
 

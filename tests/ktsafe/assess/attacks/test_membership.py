@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks.common.logistic import judged
-from ktsafe.assess.attacks.membership_of_ties import _alike_beside, membership_of_ties
+from ktsafe.assess.attacks.membership_of_ties import _alike_beside, _features, membership_of_ties
 from ktsafe.assess.attacks.membership_of_vertices import (
     _detected,
     candidates,
@@ -46,6 +48,26 @@ def test_ties_at_random_do_not() -> None:
         case = noisy(graph, rng, kept=0.6, added=2400, inserted=0, withheld=0)
         areas.append(membership_of_ties(case, rng)[0].value)
     assert abs(np.mean(areas) - 0.5) < 0.02
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_what_is_seen_of_an_edge_is_what_is_written_of_it(case: Case) -> None:
+    """Each of the features that count neighbours, by sets."""
+    graph = case.released
+    beside: list[set[int]] = [set() for _ in range(graph.n_vertices)]
+    for u, v in graph.edges.tolist():
+        beside[u].add(v)
+        beside[v].add(u)
+    expected = []
+    for u, v in graph.edges.tolist():
+        both, (low, high) = beside[u] & beside[v], sorted((len(beside[u]), len(beside[v])))
+        common = len(both)
+        adamic = sum(1 / math.log(len(beside[w])) for w in both)
+        shares = common / len(beside[u] | beside[v]), common / low, common / math.sqrt(low * high)
+        expected.append([math.log1p(low), math.log1p(high), common, *shares, adamic])
+    found = _features(graph)[:, :7]
+    assert found == pytest.approx(np.array(expected).reshape(-1, 7))
 
 
 def test_vertices_that_share_no_community_stand_out() -> None:

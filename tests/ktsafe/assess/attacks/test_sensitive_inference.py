@@ -39,6 +39,11 @@ def test_shares_equal_a_count_over_all_candidates(case: Case) -> None:
         *joint_rows(case), case.places, case.tuples[1], (1, 1), flags.reshape(-1, 1)
     )
     assert found[:, 0].tolist() == pytest.approx(expected)
+    results = sensitive_inference(case, PARAMS, np.random.default_rng(0))
+    (named,) = [each for each in results if each.attack == "sensitive_inference.named"]
+    right = case.original.is_sensitive[case.people][np.array(expected, dtype=float) > 0.5]
+    assert named.figures["named"] == named.targets == len(right)
+    assert named.value == pytest.approx(right.mean() if len(right) else 0.0)
 
 
 def test_the_positive_control_is_broken() -> None:
