@@ -3,15 +3,18 @@
 import copy
 import json
 import tomllib
+import types
 from importlib import resources
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from ktsafe.connectors import kafka_topics
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config import settings as config
+from ktsafe.stream.config.connector_tables import KafkaSinkTable
 from ktsafe.stream.errors import ConfigError
 
 ROOT = Path(__file__).parents[3]
@@ -184,3 +187,16 @@ def test_several_sensitive_attributes_are_for_files(tmp_path):
     }
     with pytest.raises(ConfigError, match="takes one sensitive attribute"):
         config.check({**MINIMAL, "attributes": table}, tmp_path, "here")
+
+
+def test_a_topic_of_releases_is_written_under_the_configured_id(monkeypatch):
+    """Rights may be given for that transactional id alone."""
+    asked = {}
+
+    def sink(*_, **keywords):
+        asked.update(keywords)
+
+    monkeypatch.setattr(kafka_topics, "KafkaReleaseSink", sink)
+    table = KafkaSinkTable(topic="releases", transactional_id="one-id")
+    table.release_sink(types.SimpleNamespace(cluster=None))
+    assert asked == {"transactional_id": "one-id"}

@@ -131,6 +131,25 @@ def test_releases_of_a_sequence_are_safe_together(undisturbed, tmp_path):
     assert all((g["w"], g["cover"]) == ("all", True) for g in guarantees(undisturbed))
 
 
+def test_arrival_is_exchangeable(undisturbed, tmp_path):
+    """Whoever came first: the same newcomers in another order make the same releases."""
+    names = [one.get("id", "") for one in EVENTS]
+    pairs = [
+        (i, i + 2)
+        for i, (one, next_one) in enumerate(itertools.pairwise(names))
+        if (one[-2:], next_one[-2:]) == ("-0", "-1")
+    ]
+    assert len(pairs) > 2
+    order = list(range(len(EVENTS)))
+    for first, last in ((0, 16), *pairs):
+        order[first:last] = reversed(order[first:last])
+    # Times stay where they are.
+    turned = [EVENTS[i] | {"time": one["time"]} for i, one in zip(order, EVENTS, strict=True)]
+    world = world_of(tmp_path, turned)
+    world.run()
+    assert contents(world) == contents(undisturbed)
+
+
 def test_releases_are_sealed_one_after_the_other(undisturbed, tmp_path):
     """Manifests are chained from the first on, signed, and state what the verifier finds."""
     n_releases = len(undisturbed.releases.releases)
