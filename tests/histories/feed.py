@@ -13,6 +13,10 @@ SLOT_S = 10
 BAD = b"no event"
 
 Item = feeds.Event | bytes | None
+GAP = b"an offset without a record"
+"""As marks of transactions and compaction leave."""
+SNAPPED = 0.7
+"""Events of the last part of a slot happen exactly at it, where a feed is sharp."""
 
 
 def drawn(
@@ -56,6 +60,35 @@ def _event(dice: random.Random, at_s: float, people: list[str]) -> feeds.Event:
         return event("vertex.delete", at_s, dice.choice(people))
     kind = "edge.add" if chance < 0.9 else "edge.remove"
     return event(kind, at_s, *dice.sample(people, 2))
+
+
+def sharpened(dice: random.Random, partitions: list[list[Item]]) -> list[list[Item]]:
+    """Return a feed in which events lie where defects are: at slots, behind gaps, after silences.
+
+    Time goes on as before, with jumps over several empty slots, and events in the last part of a
+    slot happen exactly at it. Offsets have gaps, also at the end.
+    """
+    jumps_s = dict.fromkeys(range(dice.randrange(1, 5), 100, 6), 10 * dice.randrange(2, 6))
+
+    def moved(item: Item) -> Item:
+        if not isinstance(item, dict):
+            return item
+        slot, within_us = divmod(feeds.time_us(item), SLOT_S * 1_000_000)
+        if within_us > SNAPPED * SLOT_S * 1_000_000:
+            within_us = SLOT_S * 1_000_000
+        jumped_s = sum(seconds for at, seconds in jumps_s.items() if at <= slot)
+        return item | {"time": feeds.iso((slot * SLOT_S + jumped_s) * 1_000_000 + within_us)}
+
+    return [
+        [one for item in items for one in (*([GAP] * (dice.random() < 0.2)), moved(item))]
+        + [GAP] * (dice.random() < 0.5)
+        for items in partitions
+    ]
+
+
+def end_of(items: list[Item]) -> int:
+    """Return the offset behind the last record of a partition."""
+    return max((offset + 1 for offset, item in enumerate(items) if item != GAP), default=0)
 
 
 def bytes_of(item: Item) -> bytes | None:

@@ -41,6 +41,9 @@ from tests.stream.service.simulation import World
 SEQUENCE: Final = SequenceOptions(sybil_margin=0, margin=0, effort="fast")
 
 
+SHARP_ONE_IN: Final = 8
+
+
 class Backup(NamedTuple):
     """A copy of a state, and whose erasure had been asked for or was done when it was taken."""
 
@@ -80,6 +83,16 @@ class History(Observer):
         self.is_in_order = not jitter_s
         size = {"n_people": (12, 20), "busy": 4} if real else {}
         self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
+        self.is_sharp = not real and seed % SHARP_ONE_IN == SHARP_ONE_IN - 1
+        """Whether the feed is drawn where defects are."""
+        if self.is_sharp:
+            extra = random.Random(f"sharp {seed}")
+            self.partitions = feed.sharpened(extra, self.partitions)
+            self.rate = max(self.rate, 0.01)
+        self.is_strict = self.is_sharp and self.is_in_order and theme in {"base", "plain", "sink"}
+        """Whether nothing cuts a slot before every partition has come to its end."""
+        if self.is_strict:
+            self.commands = [each for each in self.commands if each != "release"]
         self.sent = [0] * len(self.partitions)
         self.stuck = dice.randrange(len(self.partitions)) if dice.random() < 0.2 else -1
         self.last_of_leaver = {
@@ -195,7 +208,10 @@ class History(Observer):
         items = self.partitions[number][self.sent[number] :][:count]
         self.sent[number] += len(items)
         for item in items:
-            self.world.log.append(number, feed.bytes_of(item))
+            if item == feed.GAP:
+                self.world.log.items[number].append(None)
+            else:
+                self.world.log.append(number, feed.bytes_of(item))
 
     def take_backup(self, process: Process) -> None:
         """Copy a state as it is now."""

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def judge(history: History) -> None:
     if process is None:
         return
     store = MemoryStore(SCHEMA, process.disk)
-    ends = {number: len(items) for number, items in enumerate(history.partitions)}
+    ends = {number: feed.end_of(items) for number, items in enumerate(history.partitions)}
     found = folded(store.snapshot())
     if found not in truths(history, ends, len(history.landings) + 1):
         history.wrong("the graph is not the fold of the good events")
@@ -74,6 +75,8 @@ def _judge_releases(history: History, store: MemoryStore, ends: dict[int, int]) 
         return
     sequences = {each.sequence_id: each for each in _sequences(store)}
     before, until = "", dict.fromkeys(ends, 0)
+    if any(one.slot_us >= next_one.slot_us for one, next_one in pairwise(records)):
+        history.wrong("slots do not ascend")
     for index, (release_id, record) in enumerate(zip(ids, records, strict=True), 1):
         files = history.landings[release_id]
         manifest = json.loads(files[MANIFEST])
@@ -85,6 +88,8 @@ def _judge_releases(history: History, store: MemoryStore, ends: dict[int, int]) 
         right = truths(history, until, index)
         if history.is_in_order and _is_early(history, until, cut.slot_us):
             history.wrong(f"release {release_id} shows what came after its slot")
+        if history.is_strict and cut.slot_us != _slot_of(history, until, cut.slot_us):
+            history.wrong(f"release {release_id} is not of the slot that its cut says")
         digest = hashlib.sha256(files[MANIFEST]).hexdigest()
         if record.files[MANIFEST] != digest:
             history.wrong(f"the ledger has other bytes of {release_id}")
@@ -107,6 +112,21 @@ def _is_early(history: History, until: dict[int, int], slot_us: int) -> bool:
         for number, items in enumerate(history.partitions)
         for item in items[: until[number]]
     )
+
+
+def _slot_of(history: History, until: dict[int, int], slot_us: int) -> int:
+    """Return the last slot before every event that a cut leaves out; `slot_us` if it leaves none.
+
+    By the times of the feed alone, which is in order.
+    """
+    left = [
+        feeds.time_us(item)
+        for number, items in enumerate(history.partitions)
+        for item in items[until[number] :]
+        if isinstance(item, dict)
+    ]
+    width_us = feed.SLOT_S * 1_000_000
+    return (min(left) - 1) // width_us * width_us if left else slot_us
 
 
 def _judge_end(

@@ -131,8 +131,8 @@ class Process:
                 observer=history.observer,
                 stopping=stopping,
                 loop={
-                    "drain": is_drain,
-                    "idle_s": dice.choice((0.02, 0.2, 60.0)),
+                    "drain": is_drain if not history.is_strict else is_last,
+                    "idle_s": dice.choice((0.02, 0.2, 60.0)) if not history.is_strict else 1e9,
                     "erase_within_s": dice.choice((0.001, 3600.0)),
                     "prune_interval_s": 10.0,
                     "lateness_max_s": feed.SLOT_S * 8,
@@ -182,7 +182,7 @@ class Operator:
             if history.asked.keys() - history.erased.keys():
                 self._erase(operations)
             return
-        if history.dice.random() >= 0.03:
+        if history.dice.random() >= 0.03 or not history.commands:
             return
         command = history.dice.choice(history.commands)
         if command == "erase":

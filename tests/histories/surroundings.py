@@ -87,7 +87,8 @@ class CheapSnapshotter(Snapshotter):
         (folder / TABLE).write_bytes(table)
         (folder / MANIFEST).write_bytes(text)
         self.history.step("after Staging.write")
-        if due.cut.slot_us // 10_000_000 % WITHHELD_ONE_IN == self.history.refused:
+        is_refused = due.cut.slot_us // 10_000_000 % WITHHELD_ONE_IN == self.history.refused
+        if is_refused and not self.history.is_sharp:
             raise NotKTSafe("planned")
         audit = self._settings.audit_dir / release_id
         audit.mkdir(parents=True, exist_ok=True)
@@ -95,6 +96,8 @@ class CheapSnapshotter(Snapshotter):
         mapping = ("release_id,original_id\r\n" + rows).encode()
         (audit / releases_write.MAPPING).write_bytes(mapping)
         self.history.step("after Audit.write")
+        if is_refused:  # Its mapping stays, and whoever is deleted later must go from it.
+            raise NotKTSafe("planned")
         record = ReleaseRecord(
             index=due.index,
             release_id=release_id,
@@ -159,7 +162,9 @@ class WatchedSource(MemorySource):
         """Take it, if it is durable."""
         durable = self._durable()
         for at, offset in positions.items():
-            if durable.get((at.topic, at.partition), (0,))[0] < offset:
+            if (at.topic, at.partition) not in durable or (
+                durable[at.topic, at.partition].start < offset
+            ):
                 self._history.wrong("an offset was acknowledged before it was durable")
         super().acknowledge(positions)
 
