@@ -10,7 +10,7 @@ def test_each_defect_applies_to_the_code():
     """Its old text occurs once, the new one is Python, its tests are there; no id comes twice."""
     texts = product()
     everything = list(defects())
-    folders = (ROOT / "tests", ROOT / "ktsafe" / "testing")  # Contracts are there.
+    folders = (ROOT / "tests", ROOT / "lab")  # Contracts are there.
     tests = "".join(p.read_text("utf-8") for folder in folders for p in folder.rglob("*.py"))
     assert len(everything) > 50
     assert [name for name, n in Counter(d.id for d in everything).items() if n > 1] == []
