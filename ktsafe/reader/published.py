@@ -136,8 +136,11 @@ class StudiedRelease:
         """Both directions of every edge, int64, shape (2, 2 m), as PyTorch Geometric takes it."""
         return np.concatenate((self.edges, self.edges[:, ::-1])).T
 
-    def to_networkx(self) -> nx.Graph:
-        """Return the graph by ids, with attributes, and with the people without a tie."""
+    def to_networkx(self, *, weights: bool = False) -> nx.Graph:
+        """Return the graph by ids, with attributes, and with the people without a tie.
+
+        `weights` gives each edge its `weight` (see `weights`), where there are noisy tables.
+        """
         import networkx as nx
 
         graph: nx.Graph = nx.Graph()
@@ -147,6 +150,9 @@ class StudiedRelease:
                 vertex, **{name: str(column[i]) for name, column in self.columns.items()}
             )
         graph.add_edges_from((ids[a], ids[b]) for a, b in self.edges.tolist())
+        if weights and self.tables:
+            for (a, b), weight in zip(self.edges.tolist(), self.weights.tolist(), strict=True):
+                graph.edges[ids[a], ids[b]]["weight"] = weight
         return graph
 
     def to_igraph(self) -> igraph.Graph:

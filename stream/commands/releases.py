@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import enum
 import json
 import shutil
 import tempfile
@@ -23,6 +24,16 @@ from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hur
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings
     from ktsafe.stream.files.latest_read import LatestGraph
+
+
+class Also(enum.StrEnum):
+    """Names a file that is written beside a release for other programs."""
+
+    GRAPHML = "graphml"
+    GEXF = "gexf"
+    CROISSANT = "croissant"
+    RO_CRATE = "ro-crate"
+
 
 app = typer.Typer(help="Read and withdraw published releases.", no_args_is_help=True)
 
@@ -63,6 +74,13 @@ def read(
             help="Write edges-latest.csv, too: pairs of classes without edges as shown last.",
         ),
     ] = False,
+    also: Annotated[
+        list[Also],
+        typer.Option(
+            help="Write a file of another format beside each release: graph.graphml, graph.gexf, "
+            "croissant.json, ro-crate-metadata.json. May be repeated."
+        ),
+    ] = [],  # noqa: B006 -- typer copies it
     withdrawn: Annotated[
         bool, typer.Option("--withdrawn", help="Give withdrawn releases, too: for audits.")
     ] = False,
@@ -90,6 +108,7 @@ def read(
                 if graph is not None:
                     graph.take(bundle)
                     graph.write(bundle)
+                _write_also(bundle.folder, also)
                 _print(bundle, as_json=as_json)
         else:
             latest = _latest(reader, into, graph)
@@ -99,6 +118,7 @@ def read(
                     return Exit.UNSAFE
                 if graph is not None:
                     graph.write(latest)
+                _write_also(latest.folder, also)
                 _print(latest, as_json=as_json)
     if not found:
         typer.echo("no complete release there yet", err=True)
@@ -167,6 +187,27 @@ class _Joined:
         assert self._graph is not None
         with (bundle.folder / EDGES_LATEST).open("w", encoding="utf-8", newline="") as file:
             file.writelines(self._graph.csv())
+
+
+def _write_also(folder: Path, also: list[Also]) -> None:
+    """Write a release for other programs, beside its own files."""
+    if not also:
+        return
+    import ktsafe
+    from ktsafe.reader import StudiedRelease, exports
+
+    release = ktsafe.read(folder, withdrawn=True)
+    assert isinstance(release, StudiedRelease)
+    if Also.GRAPHML in also:
+        exports.write_graphml(release, folder / "graph.graphml")
+    if Also.GEXF in also:
+        exports.write_gexf(release, folder / "graph.gexf")
+    if Also.CROISSANT in also:
+        described = exports.croissant(release.manifest)
+        (folder / "croissant.json").write_text(described, encoding="utf-8")
+    if Also.RO_CRATE in also:
+        described = exports.ro_crate(release.manifest)
+        (folder / "ro-crate-metadata.json").write_text(described, encoding="utf-8")
 
 
 def _latest(reader: ReleaseReader, into: Path, graph: _Joined | None) -> ReleaseBundle | None:

@@ -18,6 +18,7 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import MIN_F1, Aim, Values
+from ktsafe.reader.readme import ABOUT
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config.connector_kinds import (
     DeadLettersTable,
@@ -82,6 +83,21 @@ class WorkersTable(Section, frozen=True):
     folder: str | None = None
 
 
+class AboutTable(Section, frozen=True, omit_defaults=True):
+    """Hold what the owner says of releases, for their readers: see README.txt of a release."""
+
+    title: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    publisher: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    contact: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    terms: Annotated[str, msgspec.Meta(max_length=2000)] = ""
+    licence: Annotated[str, msgspec.Meta(max_length=200)] = ""
+
+    def given(self) -> dict[str, str]:
+        """Return what is not empty, by name."""
+        told = {name: str(getattr(self, name)).strip() for name in ABOUT}
+        return {name: text for name, text in told.items() if text}
+
+
 class ReleaseTable(Section, frozen=True):
     """`[release]`: when releases are due, what they aim at, with how much effort."""
 
@@ -93,6 +109,7 @@ class ReleaseTable(Section, frozen=True):
     change_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     format: tuple[ReleaseFormat, ...] = ("csv",)
+    about: AboutTable = AboutTable()
 
 
 class StatisticsTable(Section, frozen=True):

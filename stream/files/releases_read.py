@@ -27,6 +27,7 @@ from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
 from ktsafe.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
+from ktsafe.reader.readme import README
 from ktsafe.seals import reason_of
 from ktsafe.stream.files.parquet import (
     EDGES_PARQUET,
@@ -39,7 +40,9 @@ from ktsafe.stream.files.statistics_file import STATISTICS, Spent, Statistics, r
 if TYPE_CHECKING:
     import networkx as nx
 
-FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS})
+FILES: Final = frozenset(
+    {"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS, README}
+)
 """Every file that a release may have beside its manifest."""
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 MARKER_BYTES_MAX: Final = 65_536
@@ -120,6 +123,8 @@ class Manifest(msgspec.Struct, frozen=True):
         Of the sensitive attribute: "exchanged" among the members of each cohort, or "in place".
     ties:
         Which rows count as ties: "any", "mutual" ones, or those of some kinds.
+    about:
+        What the owner says of releases: title, publisher, contact, terms, licence, where given.
     cut:
         Noise to all but the owner: see `ktsafe.stream.release.encrypted_cut`.
     seal:
@@ -146,6 +151,7 @@ class Manifest(msgspec.Struct, frozen=True):
     generalized: dict[str, dict[str, list[str]]] = {}
     values: str = "in place"
     ties: str | list[str] = "any"
+    about: dict[str, str] = {}
     cut: str | None = None
     seal: ManifestSeal | None = None
 

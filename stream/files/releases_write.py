@@ -1,6 +1,7 @@
 """A release on disk: written once, in an order and with ids that say nothing.
 
     <release_id>/manifest.json   what the release is, and the sha256 of the other files
+    <release_id>/README.txt      the same in words, what leans, and how to load it
     <release_id>/vertices.csv    id,<attributes...>    sorted by id
     <release_id>/edges.csv       source,target         source < target, sorted
     <release_id>/statistics.json noisy counts of the true graph, if they have a budget
@@ -40,6 +41,7 @@ from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.noisy_tables import NoisyTable
 from ktsafe.numbering import Ids
 from ktsafe.options import Values
+from ktsafe.reader.readme import README, readme
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339
@@ -109,6 +111,8 @@ class ReleaseHeader:
         Whether the manifest says that they would cost more than is left.
     values:
         Whether members of cohorts exchange sensitive values.
+    about:
+        What the owner says of it: title, publisher, contact, terms, licence, where they are given.
     cut:
         Where the feed was cut, encrypted (`ktsafe.stream.release.encrypted_cut`); None: it is not
         told.
@@ -128,6 +132,7 @@ class ReleaseHeader:
     generalized: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
     statistics_omitted: bool = False
     values: Values = "in place"
+    about: Mapping[str, str] = dataclasses.field(default_factory=dict)
     cut: str | None = None
 
 
@@ -191,6 +196,8 @@ def write_release(
     if header.epsilon_micro:
         told = statistics_text(header.statistics, header.epsilon_micro)
         hashes[STATISTICS] = write_synced(folder / STATISTICS, [told])
+    told = readme(_manifest(graph, header, hashes))
+    hashes[README] = write_synced(folder / README, [told])
     manifest = _manifest(graph, header, hashes)
     digest = write_synced(folder / MANIFEST, [manifest_text(manifest)])
     sync_folder(folder)
@@ -382,6 +389,7 @@ def _manifest(
         },
         "values": header.values,
         **({} if schema.ties == "any" else {"ties": schema.ties_told}),
+        **({"about": dict(header.about)} if header.about else {}),
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
         "lag": "none" if lag is None else lag,

@@ -73,6 +73,8 @@ class BuildSettings:
         Fixed only for tests; None draws from the system's CSPRNG. Never published, never logged.
     formats:
         In which formats releases are written.
+    about:
+        What the owner says of releases.
     min_f1:
         The owner's floor for the F1 of edges, see `ktsafe.stream.release.snapshotter`.
     attack:
@@ -90,6 +92,7 @@ class BuildSettings:
     frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seed: int | None = None
     formats: tuple[releases_write.Format, ...] = ("csv",)
+    about: Mapping[str, str] = dataclasses.field(default_factory=dict)
     min_f1: float = 0.0
     attack: AttackSettings = NO_ATTACKS
     slots: Slots | None = None
@@ -301,6 +304,7 @@ class Snapshotter:
             epsilon_micro=epsilon_micro,
             generalized=built.generalized,
             values="in place" if built.value_at is None else "exchanged",
+            about=settings.about,
             cut=encrypt_cut(due.series, release_id, due.cut, self._erased()),
             statistics_omitted=budget is not None and budget.omitted,
         )

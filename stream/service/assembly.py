@@ -118,6 +118,7 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
             frozen=frozen_inputs(settings),
             seed=config.release.seed,
             formats=config.release.format,
+            about=config.release.about.given(),
             min_f1=config.release.min_f1,
             attack=AttackSettings(config.attack.budget, config.attack.hold),
             slots=settings.slots,

@@ -16,6 +16,7 @@ import numpy as np
 from ktsafe.assess.report.content import ReleaseWithFigures
 from ktsafe.assess.report.rendering import rendered
 from ktsafe.assess.report.words import NOT_COVERED
+from ktsafe.reader.readme import LEANINGS
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_read import Manifest
 
@@ -32,19 +33,7 @@ HOW_TO_READ: Final = (
         "divide by the share of true ties that are shown. Both differ between groups of people, so "
         "do not do that for the ties between two classes."
     ),
-    (
-        "Do not conclude from the graph how far alike people keep to each other, how many ties one "
-        "group has and another has not, or that two classes have no ties. Ask `ktsafe.read`: its "
-        "intervals come from statistics.json. Without that file, leave these questions open."
-    ),
-    (
-        "A pair of classes without any tie between them is not shown, which is not zero; the "
-        "manifest lists such pairs."
-    ),
-    (
-        "Expect clustering and communities to look weaker than they are: edges that are invented "
-        "close fewer triangles."
-    ),
+    *(f"{what}: {instead}" for what, instead in LEANINGS),
 )
 
 

@@ -83,6 +83,7 @@ def test_a_parquet_file_holds_its_table_and_nothing_else(tmp_path):
         "edges.csv",
         "vertices.parquet",
         "edges.parquet",
+        "README.txt",
     ]
 
 

@@ -266,7 +266,7 @@ def test_staged_bytes_belong_to_the_backup(tmp_path):
     world.run()
     assert min(world.releases.releases) == last
     staged = [name for name in backup.read_listing(to).files if name.startswith("staging/")]
-    assert len(staged) == 3
+    assert len(staged) == 4
     (to / staged[0]).write_bytes(b"")
     with pytest.raises(StateCorrupted):
         check_parts(backup.parts_of(to / STORE, to, frozen=False), SCHEMA)

@@ -1,0 +1,245 @@
+"""A release in the formats of catalogues and of other programs.
+
+Croissant 1.1 and RO-Crate 1.1 describe the files of a release folder; GraphML and GEXF hold its
+graph. Nothing in them tells more than the release, and none has a date but the release's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree as ET
+
+from ktsafe.errors import InvalidParams
+from ktsafe.reader.readme import HOLDS, LEANINGS, README
+
+if TYPE_CHECKING:
+    from ktsafe.reader.published import StudiedRelease
+
+UNDATED: Final = "1970-01-01"
+"""The date of a release without one: a fixed date repeats, and a missing one becomes today."""
+TAKEN_IN_GEXF: Final = frozenset(
+    {"id", "label", "pid", "start", "end", "spells", "viz", "parents", "slices"}
+)
+"""Names of attributes that networkx takes for GEXF's own: people or values would change."""
+_NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Also the carriage return, which every reader takes for a line feed."""
+_MEDIA_TYPES: Final = {
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".txt": "text/plain",
+    ".parquet": "application/vnd.apache.parquet",
+}
+_TERMS: Final = (
+    *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field"),
+    *("fileProperty", "fileObject", "fileSet", "format", "includes", "isArray", "isLiveDataset"),
+    *("jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex"),
+    *("repeated", "replace", "samplingRate", "separator", "source", "subField", "transform"),
+)
+"""Croissant's own terms. Its checker warns if the context has not all of them."""
+_CONTEXT: Final[Mapping[str, Any]] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "sc": "https://schema.org/",
+    **{term: f"cr:{term}" for term in _TERMS},
+}
+
+
+def croissant(manifest: Mapping[str, Any]) -> str:
+    """Return the text of croissant.json for a release (Croissant 1.1 with `rai:` terms).
+
+    Parameters
+    ----------
+    manifest:
+        What manifest.json says, JSON values by name.
+
+    Examples
+    --------
+    >>> manifest = {
+    ...     "release_id": "one", "nominal_time": None, "vertices": 3, "edges": 2,
+    ...     "params": {"k": 10, "alpha": "1/5"}, "guarantee": {"text": "Safe."},
+    ...     "sha256": {"vertices.csv": "ab", "edges.csv": "cd"},
+    ...     "schema": {"quasi_identifiers": ["age"], "sensitive": "ill"},
+    ... }
+    >>> described = json.loads(croissant(manifest))
+    >>> [field["@id"] for field in described["recordSet"][0]["field"]]
+    ['vertices/id', 'vertices/age', 'vertices/ill']
+    """
+    schema = manifest["schema"]
+    columns = {
+        "vertices": ["id", *schema["quasi_identifiers"], schema["sensitive"]],
+        "edges": ["source", "target"],
+    }
+    references = {"source": "vertices/id", "target": "vertices/id"}
+    tables = [
+        {
+            "@type": "cr:RecordSet",
+            "@id": table,
+            "name": table,
+            **({"key": {"@id": "vertices/id"}} if table == "vertices" else {}),
+            "field": [
+                {
+                    "@type": "cr:Field",
+                    "@id": f"{table}/{name}",
+                    "name": name,
+                    "dataType": "sc:Text",
+                    "source": {"fileObject": {"@id": f"{table}.csv"}, "extract": {"column": name}},
+                    **(
+                        {"references": {"field": {"@id": references[name]}}}
+                        if table == "edges"
+                        else {}
+                    ),
+                }
+                for name in names
+            ],
+        }
+        for table, names in columns.items()
+    ]
+    files = [
+        {
+            "@type": "cr:FileObject",
+            "@id": name,
+            "name": name,
+            "contentUrl": name,
+            "encodingFormat": _media_type(name),
+            "sha256": digest,
+        }
+        for name, digest in manifest["sha256"].items()
+    ]
+    described = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        **_described(manifest),
+        "rai:personalSensitiveInformation": [
+            f"Sensitive attribute: {schema['sensitive']}. Anonymized: {_promise(manifest)}"
+        ],
+        "rai:dataLimitations": [f"{what}: {instead}" for what, instead in LEANINGS],
+        "rai:dataUseCases": [HOLDS],
+        "rai:dataManipulationProtocol": "kt-safe anonymization by ktsafe: edges were added and "
+        "removed, ids drawn at random.",
+        "distribution": files,
+        "recordSet": tables,
+    }
+    return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+
+
+def ro_crate(manifest: Mapping[str, Any]) -> str:
+    """Return the text of ro-crate-metadata.json for a release (RO-Crate 1.1)."""
+    names = ["manifest.json", *manifest["sha256"]]
+    about = manifest.get("about", {})
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        **_described(manifest),
+        "license": about.get("licence") or about.get("terms") or "See README.txt.",
+        "hasPart": [{"@id": name} for name in names],
+    }
+    files = [
+        {"@id": name, "@type": "File", "name": name, "encodingFormat": _media_type(name)}
+        for name in names
+    ]
+    people = [each for each in (root.get("publisher"),) if each is not None]
+    if people:
+        root["publisher"] = {"@id": "#publisher"}
+    graph = [
+        {
+            "@id": "ro-crate-metadata.json",
+            "@type": "CreativeWork",
+            "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+            "about": {"@id": "./"},
+        },
+        root,
+        *files,
+        *({"@id": "#publisher", **each} for each in people),
+    ]
+    crate = {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
+    return json.dumps(crate, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_graphml(release: StudiedRelease, path: Path) -> None:
+    """Write the graph as GraphML, edges with their `weight` where there are noisy tables.
+
+    Raises
+    ------
+    InvalidParams
+        If a text has a control character, which XML cannot hold.
+    """
+    import networkx as nx
+
+    _check_xml(release)
+    nx.write_graphml_xml(release.to_networkx(weights=True), path)
+
+
+def write_gexf(release: StudiedRelease, path: Path) -> None:
+    """Write the graph as GEXF, dated by the release.
+
+    Raises
+    ------
+    InvalidParams
+        If GEXF has a meaning of its own for the name of an attribute, or a text has a control
+        character, which XML cannot hold.
+    """
+    import networkx as nx
+    from networkx.readwrite.gexf import GEXFWriter
+
+    if taken := sorted(TAKEN_IN_GEXF & release.columns.keys()):
+        msg = f"GEXF has a meaning of its own for the attribute {taken[0]!r}."
+        raise InvalidParams(msg, hint="Take GraphML, or rename the attribute in the schema.")
+    _check_xml(release)
+    graph: nx.Graph[str] = release.to_networkx(weights=True)
+    writer = GEXFWriter(encoding="utf-8", prettyprint=True, version="1.2draft")
+    writer.add_graph(graph)
+    dated = str(release.manifest.get("nominal_time") or UNDATED)[:10]
+    for meta in writer.xml.iter("meta"):
+        meta.set("lastmodifieddate", dated)
+    ET.indent(writer.xml)
+    ET.ElementTree(writer.xml).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _check_xml(release: StudiedRelease) -> None:
+    texts = {*release.columns, *(text for column in release.columns.values() for text in column)}
+    if any(_NOT_IN_XML.search(text) for text in texts):
+        msg = "An attribute has a control character, which XML cannot hold."
+        raise InvalidParams(msg, hint="Take the CSV files.")
+
+
+def _described(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return name, description, date and what the owner says, in the terms of schema.org."""
+    about = manifest.get("about", {})
+    counts = f"{manifest['vertices']:,} vertices, {manifest['edges']:,} undirected edges"
+    told: dict[str, Any] = {
+        "name": about.get("title") or f"Anonymized social network {manifest['release_id']}",
+        "description": f"An anonymized edition of a social network: {counts}. {README} says what "
+        "leans and what to use instead.",
+        "datePublished": str(manifest["nominal_time"] or UNDATED)[:10],
+        "identifier": manifest["release_id"],
+    }
+    if "publisher" in about:
+        told["publisher"] = {"@type": "Organization", "name": about["publisher"]}
+        if "contact" in about:
+            told["publisher"]["email" if "@" in about["contact"] else "url"] = about["contact"]
+    if "licence" in about:
+        told["license"] = about["licence"]
+    if "terms" in about:
+        told["usageInfo"] = about["terms"]
+    return told
+
+
+def _promise(manifest: Mapping[str, Any]) -> str:
+    params = manifest["params"]
+    return f"k = {params['k']}, alpha = {params['alpha']}. {manifest['guarantee']['text']}"
+
+
+def _media_type(name: str) -> str:
+    return _MEDIA_TYPES[Path(name).suffix]
