@@ -1,7 +1,7 @@
-"""The tables of `lab/results/attacks.md`: every attack on every data set, and the audit apart.
+"""Tables of every attack on every data set, and of the audit apart.
 
     python -m lab.trials.attacks DATA --results results.json [--only cora,demo]
-        [--write lab/results/attacks.md]
+        [--write PAGE]
 
 Each data set is released once by itself (k = 10, alpha = 0.2, seed 0): with the defaults, by two
 other strategies, and with inserted vertices. Each feed goes through the service as a sequence, with
