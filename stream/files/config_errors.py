@@ -49,15 +49,23 @@ def config_faults(document: Mapping[str, Any], kind: Any) -> list[str]:
             found.append(config_error_text(error, kind))
         if missing or keys[-1] == "kind":
             keys = keys[:1]
-        if not keys:
+        taken = _taken_out(rest, keys)
+        if not taken:
             break
-        table = rest
-        for key in keys[:-1]:
-            table = table[key]
-        del table[keys[-1]]
-        removed.add(".".join(keys))
+        removed.add(taken)
     meant = {text.partition("Did you mean ")[2].rstrip("?") for text in found}
     return [text for text in found if _missing_key(text) not in meant - {""}]
+
+
+def _taken_out(rest: dict[str, Any], keys: list[str]) -> str:
+    """Take a key out of nested tables, or the list on the way to it; return what was taken."""
+    table = rest
+    for depth, key in enumerate(keys, 1):
+        inner = table.get(key)
+        if depth == len(keys) or not isinstance(inner, dict):
+            return ".".join(keys[:depth]) if table.pop(key, None) is not None else ""
+        table = inner
+    return ""
 
 
 def _missing_key(text: str) -> str | None:
