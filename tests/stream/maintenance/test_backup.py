@@ -315,7 +315,7 @@ def test_a_restoration_names_who_was_erased_since(tmp_path, capsys, monkeypatch)
         return capsys.readouterr().out
 
     assert run_command(["state", "backup", config, str(tmp_path / "early")]) == Exit.OK
-    assert "was not noted" in restored_from(tmp_path / "early")
+    assert "were not noted" in restored_from(tmp_path / "early")
     assert run_command(["erase", first, config, "--yes"]) == Exit.OK
     assert run_command(["state", "backup", config, str(tmp_path / "later")]) == Exit.OK
     notes = tmp_path / "site" / "state.erased"
