@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.stream.ingest.events import MalformedEvent
+from ktsafe.stream.ingest.events import DECODE_ERRORS, MalformedEvent
 
 Convert = Callable[[Any], object]
 """Makes of what JSON holds the value that it stands for."""
@@ -73,7 +73,7 @@ def converters(schema: bytes) -> dict[str, Convert]:
     """
     try:
         fields = _decoder.decode(schema).fields
-    except msgspec.DecodeError:
+    except DECODE_ERRORS:
         raise MalformedEvent("wrong_type", "at $.schema") from None
     found: dict[str, Convert] = {}
     for row in fields:
