@@ -27,8 +27,8 @@ LEANINGS: Final = (
     (
         "Pairs of classes without an edge are gaps, not zeros",
         (
-            'the manifest lists them under "dark"; they are shown in other releases. Use '
-            "Releases.latest() for one graph of what was shown last."
+            'the manifest lists them under "dark". In a series `ktsafe releases read --latest` '
+            "writes one graph of what each pair showed last."
         ),
     ),
     (
@@ -46,7 +46,8 @@ LEANINGS: Final = (
         "Releases of a series change far more than the network",
         (
             "edges that come and go are ten times as many as true ties that do; growth from "
-            "release to release is not that of the network. Use Releases.estimate(...) for changes."
+            "release to release is not that of the network. Where there is statistics.json, use "
+            "difference(...) and trend(...) of ktsafe.read(FOLDER OF ALL RELEASES)."
         ),
     ),
     (

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import mlcroissant
@@ -15,12 +16,13 @@ from rocrate.rocrate import ROCrate
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, read
 from ktsafe.errors import InvalidParams
-from ktsafe.reader import StudiedRelease, exports
+from ktsafe.reader import Releases, StudiedRelease, exports
 from ktsafe.reader.readme import LEANINGS, README, WIDTH, readme
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_write import ReleaseHeader, random_ids, write_release
 
+ROOT = Path(__file__).parents[3]
 ABOUT = {"title": "A town", "publisher": "The town", "contact": "data@town.example"}
 XML = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
@@ -49,6 +51,19 @@ def test_readme_follows_from_the_manifest_alone(tmp_path):
     for told in (*ABOUT.values(), *before["sha256"], *(what for what, _ in LEANINGS)):
         assert told in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_what_the_readme_advises_exists(tmp_path):
+    """Every call and option that it names is there to be used."""
+    released(tmp_path / "one")
+    text = " ".join((tmp_path / "one" / README).read_text(encoding="utf-8").split())
+    assert set(re.findall(r"[Rr]eleases?\.(\w+)\(", text)) == {"estimate"}
+    for name in re.findall(r"\b(\w+)\(\.\.\.\)", text):
+        assert callable(getattr(StudiedRelease if name == "estimate" else Releases, name))
+    options = {name for name in re.findall(r"--[a-z]+", text) if name != "--"}
+    help_text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert options == {"--latest", "--folder", "--into", "--also"}
+    assert all(f"`{name}`" in help_text for name in options)
 
 
 def test_commands_of_the_readme_load_the_release(tmp_path, monkeypatch):
