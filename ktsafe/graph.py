@@ -301,7 +301,13 @@ class AttributedGraph:
         codes = np.zeros((n, len(schema.attributes)), dtype=np.int32)
         for j, name in enumerate(schema.attributes):
             column = columns.get(name)
-            values = [MISSING] * n if column is None else [schema.category(name, x) for x in column]
+            if column is None:
+                values = [MISSING] * n
+            elif set(map(type, column)) == {str}:  # Most values come many times.
+                told = {x: schema.category(name, x) for x in set(column)}
+                values = list(map(told.__getitem__, column))
+            else:
+                values = [schema.category(name, x) for x in column]
             if len(values) != n:
                 msg = f"Column {name!r} has {len(values)} values for {n} vertices."
                 raise InvalidGraph(msg)

@@ -113,6 +113,30 @@ class MatchingState(NamedTuple):
     as_end: NDArray[np.int32]
 
 
+@kernel
+def stand(
+    ends: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return where the candidates of each vertex begin, and `at`, `place`, `other` of the state."""
+    m = ends.shape[0]
+    first = np.zeros(n + 1, dtype=np.int32)
+    for e in range(m):
+        first[ends[e, 0] + 1] += 1
+        first[ends[e, 1] + 1] += 1
+    for v in range(n):
+        first[v + 1] += first[v]
+    free = first[:-1].copy()
+    at, other = np.empty(2 * m, dtype=np.int32), np.empty(2 * m, dtype=np.int32)
+    place = np.empty((m, 2), dtype=np.int32)
+    for side in range(2):
+        for e in range(m):
+            v = ends[e, side]
+            i = free[v]
+            at[i], other[i], place[e, side] = e, ends[e, 1 - side], i
+            free[v] += 1
+    return first, at, place, other
+
+
 @inner_kernel
 def note(state: MatchingState, what: int) -> None:
     """Remember a step."""
@@ -448,7 +472,8 @@ def double_steps(
                 if (off % 2 if is_free else off) or d == cohort or state.degree[d] + again < 0:
                     continue
                 seen += 1
-                step(state, d, again, -np.inf, nodes_max)
+                # A step that does not make up for the first one is taken back: it may end early.
+                step(state, d, again, before + LITTLE - state.value[0], nodes_max)
                 if state.value[0] > before + LITTLE:
                     done = True
                     break

@@ -383,16 +383,13 @@ def _matching_state(pair: Pair) -> core.MatchingState:
     number[cohorts] = np.arange(len(cohorts), dtype=np.int32)
     cohort = number[pair.cohort[vertices]]
     ends = local[pair.edges]
-    count = np.bincount(ends.reshape(-1), minlength=n)
+    first, at, place, other = core.stand(ends, n)
+    count = np.diff(first).astype(np.int64)
     member_first = np.concatenate(([0], np.cumsum(sizes)))
     degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
     price = pair.price * sizes / 2
-    order = np.argsort(ends.T.reshape(-1), kind="stable")
-    at = (order % max(m, 1)).astype(np.int32)
-    place = np.empty(2 * m, dtype=np.int32)
-    place[order] = np.arange(2 * m)
     vertex = np.zeros(n + 1, dtype=core.VERTEX)
-    vertex["first"][1:] = np.cumsum(count)
+    vertex["first"] = first
     vertex["hidden"][:n] = count
     vertex["room"][:n] = degree[cohort]
     return core.MatchingState(
@@ -402,8 +399,8 @@ def _matching_state(pair: Pair) -> core.MatchingState:
         is_shown=np.zeros(m, dtype=np.bool_),
         first=vertex["first"],
         at=at,
-        place=np.ascontiguousarray(place.reshape(2, m).T),
-        other=ends[:, ::-1].T.reshape(-1)[order],
+        place=place,
+        other=other,
         gain_at=pair.gain[at],
         is_shown_at=np.zeros(2 * m, dtype=np.bool_),
         hidden=vertex["hidden"][:n],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
@@ -113,6 +113,7 @@ def test_the_search_knows_what_a_swap_changes(seed):
 
 
 @given(st.integers(0, 1000), st.integers(3, 16), st.integers(3, 16), st.integers(0, 3))
+@example(10, 9, 3, 0)
 @settings(max_examples=60, deadline=None)
 def test_two_cohorts_swap_what_is_best(seed, size, other, spare):
     """The first swap is the best of all that alpha bears; after it nothing becomes worse."""
@@ -130,7 +131,8 @@ def test_two_cohorts_swap_what_is_best(seed, size, other, spare):
             ill = np.bincount(swapped, is_ill, 2)
             if (ill <= most).all():
                 best = min(best, deviation(counts, swapped) - before)
-    change = searched(places, most, [[1], [0]], 1, seed)
+    # Only the first looks: a swap that changes nothing may let the second find what is better.
+    change = searched(places, most, [[1], [1]], 1, seed)
     assert change <= best
     assert (change == 0) == (best == 0)
     assert (np.bincount(places.cohort, is_ill, 2) <= most).all()
