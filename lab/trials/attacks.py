@@ -198,6 +198,7 @@ ROWS: Final = (
     "sensitive_by_friends_over_time",
     "friends_degrees",
     "friends_degrees_over_time",
+    "structure",
     "sensitive_inference.named",
     "intersection",
     "changes.consecutive.true",

@@ -78,6 +78,7 @@ ATTACKS_TOLD: Final = (
     "membership_of_ties",
     "two_hops",
     "denoised",
+    "structure",
     "risk_curve",
     MEMBERSHIP,
 )

@@ -11,9 +11,12 @@ releases of nearly the same truth, and say so (decision 67).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
+import gc
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -346,16 +349,33 @@ class _Work:
                 go_on()
         finally:
             self._stopped.set()
-            self._interrupt(thread)
+            if not self._done.is_set():
+                threading.Thread(
+                    target=self._end, args=(thread,), name="ktsafe-attacks-end"
+                ).start()
+
+    def _end(self, thread: threading.Thread) -> None:
+        """Raise `_Stopped` in the thread until it ends.
+
+        Attacks of other packages run here, too, so none can be asked to look for a signal. What is
+        raised in a callback of the garbage collector is lost there with a warning, so no
+        collection begins meanwhile, and nothing is raised in one.
+        """
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            while thread.is_alive():
+                self._interrupt(thread)
+                thread.join(ASKED_EVERY_S)
+        finally:
+            if was_enabled:
+                gc.enable()
 
     def _interrupt(self, thread: threading.Thread) -> None:
-        """Raise `_Stopped` in the thread, unless it is at its end.
-
-        Attacks of other packages run here, too, so none can be asked to look for a signal.
-        """
+        """Raise `_Stopped` in the thread, unless it is at its end or collects garbage."""
+        raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
         with self._ending:
-            if not self._is_over and thread.ident is not None:
-                raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            if not self._is_over and thread.ident is not None and not _is_collecting(thread):
                 raised(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stopped))
 
     def _run(self) -> None:
@@ -370,9 +390,19 @@ class _Work:
         except _Stopped:
             pass
         finally:
-            with self._ending:
-                self._is_over = True
+            while not self._is_over:  # It may be raised once more just here.
+                with contextlib.suppress(_Stopped), self._ending:
+                    self._is_over = True
             self._done.set()
+
+
+def _is_collecting(thread: threading.Thread) -> bool:
+    """Whether a thread is within a callback of the garbage collector."""
+    callbacks = {getattr(each, "__code__", None) for each in gc.callbacks}
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 -- documented so
+    while frame is not None and frame.f_code not in callbacks:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _lower_priority() -> None:

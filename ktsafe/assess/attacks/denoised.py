@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.assess.attacks.common.case import Case
-from ktsafe.assess.attacks.common.common_neighbours import common_neighbours
+from ktsafe.assess.attacks.common.common_neighbours import both_ways, common_neighbours
 from ktsafe.assess.attacks.common.nearest import LACK_WEIGHS_3, SAME, standings
 from ktsafe.assess.attacks.common.result import Result, auc_result
 from ktsafe.assess.attacks.membership_of_ties import chances_of_truth
@@ -84,7 +84,7 @@ def weighted_guesses(
     list of Result
         The variants of `denoised`, under their own names.
     """
-    worth = _both_ways(case.released, np.rint(chance * UNIT).astype(np.int64))
+    worth = both_ways(case.released, np.rint(chance * UNIT).astype(np.int64))
     sure = np.where(2 * worth >= UNIT, UNIT, 0).astype(np.int64)
     results = []
     for rows, weightings in (
@@ -124,12 +124,3 @@ def _closeness(graph: AttributedGraph) -> NDArray[np.float64]:
     """Return common neighbours over the root of the degrees' product (Salton's cosine)."""
     ends = graph.degrees[graph.edges].astype(np.float64)
     return common_neighbours(graph) / np.sqrt(np.maximum(ends[:, 0] * ends[:, 1], 1.0))
-
-
-def _both_ways(graph: AttributedGraph, of_edge: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the worth of each entry of `graph.indices`, from that of edges."""
-    n = graph.n_vertices
-    source = np.repeat(np.arange(n, dtype=np.int64), graph.degrees)
-    small, great = np.minimum(source, graph.indices), np.maximum(source, graph.indices)
-    keys = graph.edges[:, 0].astype(np.int64) * n + graph.edges[:, 1]
-    return of_edge[np.searchsorted(keys, small * n + great)]

@@ -31,6 +31,7 @@ from ktsafe.assess.attacks.partial_knowledge import partial_knowledge
 from ktsafe.assess.attacks.risk_curve import risk_curve
 from ktsafe.assess.attacks.seeds import seeds
 from ktsafe.assess.attacks.sensitive_inference import sensitive_inference
+from ktsafe.assess.attacks.structure import structure
 from ktsafe.assess.attacks.two_hops import two_hops
 from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
@@ -72,6 +73,7 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "membership_of_people": lambda case, _params, rng, _another: membership_of_people(
             case, rng
         ),
+        "structure": lambda case, params, _rng, _another: structure(case, params),
     }
 )
 """Every attack by name. The order is that of their streams: new ones go to the end."""
@@ -94,6 +96,7 @@ WORK: Mapping[str, float] = MappingProxyType(
         "sensitive_by_friends": 1.0,
         "friends_degrees": 5.0,
         "membership_of_people": 3.0,
+        "structure": 3.0,
     }
 )
 """What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""

@@ -139,8 +139,14 @@ def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
         bound = text_of(result["promise"], ".3f", "none")
         without = text_of(result["without_target"], ".3f", "-")
         mark = " !" if result["is_broken"] else ""
-        if "alpha" in result["figures"]:
-            mark = f" (alpha {result['figures']['alpha']:.3f})"
+        figures = result["figures"]
+        if "alpha" in figures:
+            mark = f" (alpha {figures['alpha']:.3f})"
+        if "true_2" in figures:
+            mark = "; in classes of 2, of k: " + ", ".join(
+                f"{word} {figures[f'{of}_2']:.3f} {figures[f'{of}_k']:.3f}"
+                for of, word in (("true", "truth"), ("shown", "release"))
+            )
         yield (
             f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
             f"{result['control']:8.3f}  {without:>7}  {bound:>7}{mark}"

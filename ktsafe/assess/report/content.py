@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ktsafe.assess.attacks.structure import NAME as STRUCTURE
 from ktsafe.assess.report.misleading import concluded
 from ktsafe.assess.report.score import score
 from ktsafe.assess.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
@@ -146,7 +147,7 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
         `title`. `findings` as in `ktsafe.stream.files.verdict`. `guarantees`: see there. `people`:
         how many candidates are people. `margin_until`: when the margin of cohorts is expected to
         be used up. `attacks`, `attacks_of` (the release that was attacked by
-        itself, if it is a former one), `attacks_unfinished`, `risk_curve`.
+        itself, if it is a former one), `attacks_unfinished`, `structure`, `risk_curve`.
     """
     found = findings(audit, covers_changes=covers_changes)
     title = TITLES.get(found[0].kind, found[0].says) if found else GOOD
@@ -163,6 +164,7 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
         "attacks": attacked(audit),
         "attacks_of": at(audit, "attacks.of"),
         "attacks_unfinished": unfinished(audit),
+        "structure": structural(audit),
         "risk_curve": risk_curve(audit),
     }
 
@@ -233,6 +235,20 @@ def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
             "without_target": result.get("without_target"),
         }
         for name, result in sharpest(results_of(audit)).items()
+    ]
+
+
+def structural(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return ANO-NET's measures: shares in classes of at least 2 and k, and share named."""
+    names = ("true_2", "true_k", "shown_2", "shown_k")
+    return [
+        {
+            "measure": result["attack"].removeprefix(f"{STRUCTURE}."),
+            **{name: result["figures"][name] for name in names},
+            "named": result["value"],
+        }
+        for result in results_of(audit)
+        if result["attack"].startswith(f"{STRUCTURE}.")
     ]
 
 

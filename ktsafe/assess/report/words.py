@@ -37,6 +37,7 @@ ASSESSED: Final = {
             "partial_knowledge",
             "friends_values",
             "friends_degrees",
+            "structure",
             "own_account",
             "sybils",
             "risk_curve",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import subprocess
 import sys
@@ -248,6 +249,46 @@ def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.Monk
         if thread.name == "ktsafe-attacks":
             thread.join(60.0)
             assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_swallows_the_end_of_an_attack_hears_it_again(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Callbacks of the garbage collector hear nothing of it; what drops it drops one of many."""
+    dropped, collecting = [], []
+
+    def endless() -> list[Result]:
+        gc.collect(0)
+        while True:
+            try:
+                for _ in range(10_000):
+                    _ = [[] for _ in range(100)]
+                gc.collect(0)
+            except SystemExit:
+                if len(dropped) > seed:
+                    raise
+                dropped.append(1)
+
+    def slow(phase: str, _info: dict[str, int]) -> None:
+        if threading.current_thread().name == "ktsafe-attacks":
+            collecting.append(phase)
+            sum(range(1000))
+
+    attacks(monkeypatch, endless)
+    gc.callbacks.append(slow)
+    try:
+        told = Attacker(AttackSettings(0.3)).attack(shown(small_case()), PARAMS, go_on)["attacks"]
+        for thread in threading.enumerate():
+            if thread.name.startswith("ktsafe-attacks"):
+                thread.join(60.0)
+                assert not thread.is_alive()
+    finally:
+        gc.callbacks.remove(slow)
+    assert told["unfinished"] == list(ATTACKS_TOLD[1:])
+    assert len(dropped) == seed + 1
+    assert collecting
+    assert gc.isenabled()
 
 
 def test_figures_of_a_release_by_itself_stand_until_it_has_changed(

@@ -50,3 +50,12 @@ def common_neighbours(graph: AttributedGraph, worth: NDArray[Any] | None = None)
         picked = counts[sources[first:last] - begin, targets[first:last]]
         out[first:last] = np.asarray(picked).reshape(-1)
     return out
+
+
+def both_ways(graph: AttributedGraph, of_edge: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the worth of each entry of `graph.indices`, from that of edges."""
+    n = graph.n_vertices
+    source = np.repeat(np.arange(n, dtype=np.int64), graph.degrees)
+    small, great = np.minimum(source, graph.indices), np.maximum(source, graph.indices)
+    keys = graph.edges[:, 0].astype(np.int64) * n + graph.edges[:, 1]
+    return of_edge[np.searchsorted(keys, small * n + great)]

@@ -24,7 +24,7 @@ from ktsafe.params import PrivacyParams
 
 WIDE, NARROW = 2.0, 1.2
 """The next band of degrees begins at so many times the beginning of one, or one above it."""
-VARIANTS = {"wide": WIDE, "narrow": NARROW, "order": NARROW}
+VARIANTS = {"wide": WIDE, "order": NARROW}
 """By what distance degrees are compared, and in which bands."""
 
 
@@ -36,13 +36,13 @@ def friends_degrees(
 ) -> list[Result]:
     """Return the people of the last release found by friends' degrees.
 
-    Three distances between known and released friends, each added over the releases:
+    Two distances between known and released friends, each added over the releases:
 
     - `wide`: L1 of counts by quasi-identifier tuple and band of degree, each twice as wide as the
       one before;
-    - `narrow`: the same by bands a fifth as wide;
-    - `order`: friends of a tuple are compared in the order of their degrees, each by the narrow
-      bands between the two (the earth mover's distance); one too many counts all of its bands.
+    - `order`: friends of a tuple are compared in the order of their degrees, each by the bands
+      between the two (the earth mover's distance), a fifth as wide; one too many counts all of its
+      bands.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def friends_degrees(
     >>> history = History.of(Case(graph, *ids_removed(graph, rng)))
     >>> found = friends_degrees(history, PrivacyParams(k=10))
     >>> [result.attack for result in found]
-    ['friends_degrees.wide', 'friends_degrees.narrow', 'friends_degrees.order']
+    ['friends_degrees.wide', 'friends_degrees.order']
     >>> found[0].value > 0.9
     True
     """

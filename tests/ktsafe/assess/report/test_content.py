@@ -16,6 +16,7 @@ from ktsafe.assess.report.public_page import COUNT_MIN, public_content
 from ktsafe.assess.report.words import parameters
 from ktsafe.audit.freshness import RECENT
 from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
+from ktsafe.stream.files.nested import at
 from tests.ktsafe.assess.report.examples import PARAMS, Page, private, told
 
 
@@ -129,6 +130,18 @@ def test_the_sharpest_variant_of_an_attack_is_told() -> None:
     assert [each["variant"] for each in found] == ["a.sharp", "b.only"]
 
 
+def test_structure_is_told_by_the_three_measures() -> None:
+    """Each with its classes in truth and release, and the share named, on the page as well."""
+    rows = private()["safety"]["structure"]
+    assert [row["measure"] for row in rows] == ["count", "degrees", "h2"]
+    results = at(told().audit, "attacks.results")
+    found = {each["attack"]: each for each in results}["structure.h2"]
+    assert rows[-1] == {"measure": "h2", "named": found["value"]} | {
+        name: found["figures"][name] for name in ("true_2", "true_k", "shown_2", "shown_k")
+    }
+    assert "ties of each friend at all" in page(private())
+
+
 def test_claims_are_told_beside_alpha() -> None:
     """Where nothing is promised of them; other figures stand beside their bound alone."""
     mine = {"variant": "a.named", "value": 0.1, "control": 0.2, "promise": None}
@@ -148,6 +161,7 @@ def test_an_old_audit_without_measurements_has_a_report() -> None:
     assert found["utility"]["degree_bands"] is None
     assert found["safety"]["attacks"] == []
     assert found["safety"]["risk_curve"] is None
+    assert found["safety"]["structure"] == []
     assert found["safety"]["verdict"] == "short"
 
 
