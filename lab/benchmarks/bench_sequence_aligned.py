@@ -24,10 +24,10 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import anonymize_everybody
 from ktsafe.sequence import Changes, SequenceOptions
-from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
+from ktsafe_lab.aligned_sequence import AlignedSequence
 from lab.benchmarks.bench_hops import digest, exact
 from lab.benchmarks.bench_sequence import churn, cora, power_law
 

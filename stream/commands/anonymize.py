@@ -75,9 +75,9 @@ def anonymize_files(
     schema: SchemaIfAny = None,
     columns: Columns = "",
     k: Annotated[int, typer.Option(help="Fewest candidates of a person; 12 for health data.")] = 10,
-    t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0.1",
+    t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
-    epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 5,
+    epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 0,
     hops: Annotated[int, typer.Option(help="Hops that the attacker knows.")] = 1,
     reading: Annotated[
         Literal["walk", "induced"],

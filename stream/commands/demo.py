@@ -43,9 +43,7 @@ expect_absent = ["cancer", "depression", "hiv"]  # rare in the first month
 
 [privacy]
 k = 10
-t = "1/10"
 alpha = "1/5"
-epsilon = 5
 
 [source]
 kind = "files"

@@ -53,14 +53,10 @@ class StateTable(Section, frozen=True):
 
 
 class PrivacyTable(Section, frozen=True):
-    """`[privacy]`: the parameters."""
+    """`[privacy]`: the parameters; neighbours of candidates are equal (t = 0, epsilon = 0)."""
 
     k: int = 10
-    t: float | str = "1/10"
     alpha: float | str = "1/5"
-    epsilon: int = 5
-    n_hops: int = 1
-    reading: Literal["walk", "induced"] = "walk"
     values: Values = "exchanged"
     margin: int | None = None
 
@@ -421,8 +417,7 @@ def _check_figures(table: MetricsTable) -> None:
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:
-    names = ("k", "t", "alpha", "epsilon", "n_hops", "reading")
-    return PrivacyParams.from_mapping({name: getattr(table, name) for name in names})
+    return PrivacyParams.from_mapping({"k": table.k, "t": 0, "alpha": table.alpha, "epsilon": 0})
 
 
 def _sequence_options(config: Config) -> SequenceOptions:

@@ -37,7 +37,6 @@ from ktsafe.sequence import (
     SequenceOptions,
     changes_between,
 )
-from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, SequenceAuditor, Violation
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
@@ -115,8 +114,6 @@ class LinkedReleases:
         self._tell_missing = told_once()
         self._params = params
         self._options = options
-        # Stars are protected by cohorts on one location, all else by one shift of whole groups.
-        self._kind = SequenceEngine if params.sees_stars else AlignedSequence
         self._open_reader = open_reader
         self._audit_dir = audit_dir
         self._change_max = change_max
@@ -173,7 +170,7 @@ class LinkedReleases:
             everything = _in_order(Changes.of_graph(snapshot.graph, snapshot.lives), due)
             schema = snapshot.graph.schema
             with self._workers.open() as (executor, work):
-                self._engine = self._kind.begin(
+                self._engine = SequenceEngine.begin(
                     schema, self._params, self._options, everything, rng, executor
                 )
             self._engine.forget_with(due.series.text_key())
@@ -259,18 +256,13 @@ class LinkedReleases:
 
         Nobody knows how old pairs were when a sequence of an older version was taken up, and while
         the bound was greater they got older, so it holds only after as many releases more.
-        Permanent groups keep what they show.
         """
-        if self._kind is not SequenceEngine:
-            return None
         assert self._engine is not None
         is_known = self._following.knows(self._options.max_age) and self._engine.is_bounded()
         return self._options.max_age if is_known else None
 
-    def _planned(self, released: Released) -> list[Planned] | None:
+    def _planned(self, released: Released) -> list[Planned]:
         """Return how many releases ago what pairs of classes show, or showed last, was planned."""
-        if self._kind is not SequenceEngine:
-            return None
         assert self._engine is not None
         now = self._engine.release
         return [(*pair.classes, now - pair.release) for pair in (*released.planned, *released.dark)]
@@ -283,7 +275,7 @@ class LinkedReleases:
         sequence = self._ledger.sequence()
         assert sequence is not None
         try:
-            engine = self._kind.from_pages(pages, self._options.max_age)
+            engine = SequenceEngine.from_pages(pages, self._options.max_age)
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
         engine.forget_with(sequence.text_key())

@@ -35,12 +35,6 @@ def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, An
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
-def _former_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
-    """Return the digest's content for versions with all options frozen."""
-    options = {**(frozen.get("options") or {}), **frozen.get(FREE, {})}
-    return inputs_digest(params, schema, {**frozen, "options": options})
-
-
 def ensure_sequence(
     ledger: Ledger,
     params: PrivacyParams,
@@ -75,15 +69,11 @@ def check_inputs(
     StateMismatch
         If parameters, options or schema are others.
     """
-    if sequence.inputs_digest not in {
-        inputs_digest(params, schema, frozen),
-        _former_digest(params, schema, frozen),
-    }:
+    if sequence.inputs_digest != inputs_digest(params, schema, frozen):
         hint = (
             "parameters, effort and aim, schema, buckets and groups are fixed within a sequence of "
-            "releases, and the configuration differs from what this state began with, or a version "
-            "before 41a828f began it, or a later one with an option that is no more: none of "
-            "today's can continue such a sequence. Restore the configuration (or that version), or "
+            "releases, and the configuration differs from what this state began with, or a build "
+            "before 0.1.0 began it, with t and epsilon above 0. Restore the configuration, or "
             "begin a new sequence with `ktsafe rebase`: readers can then link the old sequence to "
             "the new one."
         )

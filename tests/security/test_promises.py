@@ -10,6 +10,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,8 @@ def promising() -> dict[str, list[str]]:
         path = f"{name}.md" if name.isupper() else f"docs/{name}.md"
         page = (ROOT / path).read_text(encoding="utf-8")
         found[path] = [one for one in sentences(page) if WORDS.search(one)]
-    told = parameters(PrivacyParams().to_mapping(), "all", "exchanged")
+    promised = PrivacyParams(t=Fraction(0), epsilon=0)
+    told = parameters(promised.to_mapping(), "all", "exchanged")
     found["manifest"] = [one for said in (ALONE, TOGETHER) for one in split(said["text"])]
     found["report"] = [*NOT_COVERED, *(row["means"] for row in told)]
     return {source: list(dict.fromkeys(texts)) for source, texts in found.items()}

@@ -144,12 +144,18 @@ def parameters(
             (
                 "Candidates' neighbours may differ in each attribute by at most this share "
                 f"({_percent(t)})"
+                if t
+                else "Candidates' neighbours have equal shares of each value"
             ),
         ),
         (
             "epsilon",
             params["epsilon"],
-            f"Candidates' neighbourhoods may differ by at most {params['epsilon']} edits",
+            (
+                f"Candidates' neighbourhoods may differ by at most {params['epsilon']} edits"
+                if params["epsilon"]
+                else "Candidates have equally many neighbours"
+            ),
         ),
         ("hops", hops, "How far around a person the attacker is taken to know: " + _reach(hops)),
     ]

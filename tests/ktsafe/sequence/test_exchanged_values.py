@@ -12,7 +12,6 @@ import pytest
 
 from ktsafe import MISSING
 from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions
-from ktsafe.sequence.aligned import AlignedSequence
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World, of_version
 
 CHANGES = {"ties": 3, "joins": 4, "leaves": 2, "moves": 40, "ill": 4}
@@ -163,20 +162,6 @@ def test_composite_values_and_missing_ones_are_exchanged_like_others() -> None:
     assert Counter(texts(released)) == Counter(values)
     assert released.value_at is not None
     assert [texts(released)[v] for v in released.value_at] == [values[k] for k in released.keys]
-
-
-def test_permanent_groups_exchange_values_too() -> None:
-    """Inserted places take part; the shift is none the wiser."""
-    _, sequence = begun("exchanged", AlignedSequence)
-    _, other = begun("in place", AlignedSequence)
-    released, in_place = sequence.released(), other.released()
-    assert released.value_at is not None
-    assert in_place.value_at is None
-    shown = texts(released)
-    assert [shown[v] for v in released.value_at] == texts(in_place)
-    assert np.array_equal(released.graph.edges, in_place.graph.edges)
-    cohorts = sequence.cohorts()
-    assert np.array_equal(cohorts[released.value_at], cohorts)
 
 
 @pytest.mark.parametrize("version", [6, 7, 8])

@@ -46,7 +46,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
     """Everything optional has a default; metrics stay on loopback."""
     settings = config.check(MINIMAL, tmp_path, "here")
     assert settings.config.metrics.host == "127.0.0.1"
-    assert (settings.params.k, settings.params.epsilon) == (10, 5)
+    assert (settings.params.k, settings.params.t, settings.params.epsilon) == (10, 0, 0)
     assert settings.path("state") == tmp_path / "state"
 
 
@@ -73,9 +73,8 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("attributes.buckets", {"a": [2, 1]}, "must ascend"),
         ("privacy.k", 0, "k must be"),
         ("privacy.alpha", "zero", "alpha must be"),
-        ("privacy.t", 1.5, "t must be"),
-        ("privacy.n_hops", -1, "n_hops must be"),
-        ("privacy.reading", "both", "privacy.reading"),
+        ("privacy.t", "1/10", "privacy.*t"),
+        ("privacy.n_hops", 2, "n_hops"),
         ("privacy.window", "all", "window"),
         ("anonymize.rare_qi", "withhold", "anonymize"),
         ("sequence.births", "withhold", "births"),

@@ -11,7 +11,6 @@ import pytest
 from ktsafe.datasets import uniform
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests import running, services
 
 SCHEMA = '[attributes]\nquasi_identifiers = ["a"]\nsensitive = "s"\nsensitive_values = ["yes"]\n'
 
@@ -87,38 +86,3 @@ def test_exact_cohorts_refuse_two_hops(
     assert run_command(arguments) == Exit.USAGE
     assert "aligned" in capsys.readouterr().err
     assert not (tmp_path / "release").exists()
-
-
-def test_the_service_keeps_a_sequence_safe_at_two_hops(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The audit of all releases, with map and truth, passes; each is safe by definition, too.
-
-    So is the last one by its private certificate.
-    """
-    site = two_hops(tmp_path, people=80)
-    site.drain()
-    releases = site.folder / "releases"
-    private = ["--map", str(site.folder / "state" / "audit")]
-    private += ["--truth", str(tmp_path / "feed" / "feed-0.jsonl")]
-    assert run_command(["audit", str(releases), *private, "--json"]) == Exit.OK
-    report = json.loads(capsys.readouterr().out)
-    assert report["releases"] > 2
-    assert report["promise"] == {"window": "all", "cover": True}
-    (sequence,) = report["sequences"]
-    assert sequence["published"]["candidates"]["min"] >= 2
-    assert run_command(["verify", str(releases)]) == Exit.OK
-    last = max(path.parent for path in releases.glob("*/manifest.json"))
-    proof = site.folder / "state" / "audit" / last.name / "certificate.csv"
-    assert run_command(["verify", str(last), "--certificate", str(proof)]) == Exit.OK
-
-
-def two_hops(folder: Path, people: int) -> running.Site:
-    """Return a service whose attackers know two hops."""
-    feed = services.small_feed(people=people)
-    # One quasi-identifier, so that newcomers soon find others of their kind.
-    attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
-    site = running.files_site(folder / "site", [feed], attributes, "month")
-    asked = "[privacy]\nk = 2\nalpha = 0.5\nn_hops = 2\n"
-    site.config.write_text(site.config.read_text().replace("[privacy]\n", asked))
-    return site

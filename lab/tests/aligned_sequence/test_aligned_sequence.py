@@ -14,10 +14,10 @@ from hypothesis import strategies as some
 from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
-from ktsafe.sequence.aligned import AlignedSequence, aligned_sequence, orbits
 from ktsafe.sequence.memory.column_table import PairTable
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
+from ktsafe_lab.aligned_sequence import AlignedSequence, aligned_sequence, orbits
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 TWO_HOPS = dataclasses.replace(PARAMS, n_hops=2)

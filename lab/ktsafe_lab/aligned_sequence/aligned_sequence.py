@@ -17,13 +17,13 @@ import numpy as np
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import Released, SequenceEngine
-from ktsafe.sequence.aligned.groups import publish_ready
-from ktsafe.sequence.aligned.orbits import following, shift_of, show_what_is_half_true
 from ktsafe.sequence.gate import checked_members
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.step import StepPolicy
+from ktsafe_lab.aligned_sequence.groups import publish_ready
+from ktsafe_lab.aligned_sequence.orbits import following, shift_of, show_what_is_half_true
 
 
 def move_agreed(context: StepContext) -> set[int]:
