@@ -129,18 +129,6 @@ STRATEGIES: Final[dict[str, Entry]] = {
         "exact",
         "cohorts whose members have equal neighbours, ties hidden and inserted alike",
     ),
-    "aligned": Entry(
-        "ktsafe.alignment.aligned_strategy",
-        "aligned",
-        "groups under one shift: safe for any number of hops and both readings",
-        any_reach=True,
-    ),
-    "robust": Entry(
-        "ktsafe.alignment.aligned_strategy",
-        "robust",
-        "the same groups, twice the ties: an attacker that knows the whole network finds few",
-        any_reach=True,
-    ),
 }
 """Our own strategies, all of them safe by construction. No package can replace one."""
 
@@ -177,8 +165,8 @@ def check_strategy(name: str, params: PrivacyParams) -> None:
     entry = _entry(name)
     if not (entry.any_reach or params.sees_stars or (entry.zero_hops and params.n_hops == 0)):
         msg = f"Strategy {name!r} protects one hop in the walk reading only."
-        able = ", ".join(other for other, one in STRATEGIES.items() if one.any_reach)
-        raise InvalidParams(msg, hint=f"For other hops and the induced reading: {able}.")
+        hint = "For other hops and the induced reading: aligned, of the package ktsafe-lab."
+        raise InvalidParams(msg, hint=hint)
 
 
 def strategy_named(name: str) -> Strategy:
@@ -199,7 +187,7 @@ def _entry(name: str) -> Entry:
     point = found(GROUP, name)
     if point is None:
         msg = f"There is no strategy {name!r}."
-        hint = f"There are {', '.join(STRATEGIES)}; the package ktsafe-lab adds the paper's."
+        hint = f"There is {', '.join(STRATEGIES)}; the package ktsafe-lab adds aligned and others."
         raise InvalidParams(msg, hint=hint)
     entry = point.load()
     if not isinstance(entry, Entry):

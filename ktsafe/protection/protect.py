@@ -99,7 +99,8 @@ def protect(
         Attributes of vertices and edges that the release shall not show ("weight", "name"). Any
         other that is not named above is refused, rather than dropped in silence.
     strategy:
-        How to anonymize, see `AnonymizeOptions`; None: "exact", beyond one hop "aligned".
+        How to anonymize, see `AnonymizeOptions`; None: "exact", beyond one hop "aligned" of the
+        package ktsafe-lab.
     effort:
         How much search a better release is worth.
     aim:

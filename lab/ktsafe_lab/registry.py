@@ -11,6 +11,20 @@ from ktsafe.strategies import Entry
 
 _PAPER: Final = "ktsafe_lab.paper.paper_strategies"
 
+_ALIGNED: Final = "ktsafe_lab.alignment.aligned_strategy"
+
+ALIGNED: Final = Entry(
+    _ALIGNED,
+    "aligned",
+    "groups under one shift: safe for any number of hops and both readings",
+    any_reach=True,
+)
+ROBUST: Final = Entry(
+    _ALIGNED,
+    "robust",
+    "the same groups, twice the ties: an attacker that knows the whole network finds few",
+    any_reach=True,
+)
 ATTRIBUTE: Final = Entry(
     "ktsafe_lab.by_attribute.attribute_strategy",
     "attribute",

@@ -84,7 +84,10 @@ def anonymize_files(
         typer.Option(help="induced: the attacker also knows ties among neighbours."),
     ] = "walk",
     strategy: Annotated[
-        str, typer.Option(help="How to anonymize; default: exact, aligned for --hops 2 and so on.")
+        str,
+        typer.Option(
+            help="How to anonymize; default: exact. ktsafe-lab adds aligned (--hops) and others."
+        ),
     ] = "",
     effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
     aim: Annotated[
@@ -209,7 +212,7 @@ def _anonymized(
     declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared, places.columns)
     _say_how_long(source)
-    compile_first(options.strategy)
+    compile_first()
     started = time.perf_counter()
     source, said = (source, None) if keep is None else _generalized(source, places, params, keep)
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)

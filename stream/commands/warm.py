@@ -24,7 +24,6 @@ from ktsafe.stream.process.command_line import Json, say
 PARTS: Final = {
     "search": ("exact/",),
     "judges": ("audit/", "verify/_stars", "sequence_audit/"),
-    "hops": ("alignment/", "verify/"),
 }
 """Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
 
@@ -32,8 +31,6 @@ The first folder is compiled by this run alone, so it tells whether the run is n
 """
 FIRST: Final = ("search", "judges")
 """What a release needs that knows stars: the default."""
-PART_OF: Final = {"aligned": "hops", "robust": "hops"}
-"""What strategies need besides."""
 _KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
 _POLL_S: Final = 0.1
 
@@ -49,8 +46,7 @@ def warm(
     """
     started = time.monotonic()
     with phases("compiling kernels") as progress:
-        n_new = _run_beside(FIRST, progress, upto=0.6)
-        n_new += _run_beside(("hops",), progress, begin=0.6)
+        n_new = _run_beside(FIRST, progress)
     found = {
         "folder": os.environ["NUMBA_CACHE_DIR"],
         "compiled": n_new,
@@ -65,11 +61,9 @@ def warm(
     return Exit.OK
 
 
-def compile_first(*strategies: str) -> None:
-    """Compile what strategies' releases lack, with a bar."""
+def compile_first() -> None:
+    """Compile what the default strategy's releases lack, with a bar."""
     with compiling_first():
-        pass
-    with _compiling_cold(sorted({PART_OF[name] for name in strategies if name in PART_OF})):
         pass
 
 
@@ -102,12 +96,10 @@ def _compiling_cold(parts: Sequence[str]) -> Iterator[None]:
             ended(progress)
 
 
-def _run_beside(
-    parts: Sequence[str], progress: Progress, *, begin: float = 0.0, upto: float = 1.0
-) -> int:
+def _run_beside(parts: Sequence[str], progress: Progress) -> int:
     """Run parts in processes of their own; count compiled kernels."""
     with _beside(parts) as ended:
-        return ended(lambda phase, done: progress(phase, begin + (upto - begin) * done))
+        return ended(progress)
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Toy runs for the kernels that they compile, by `ktsafe warm`.
 
-    python -m ktsafe.stream.process.toy_runs search|ending|judges|hops...
+    python -m ktsafe.stream.process.toy_runs search|ending|judges...
 
 `search` may run beside `ending` and `judges`: it finds compiled what it comes to last, and no other
-kernel is of two of them. `hops` comes after them. Prints how many kernels had to be compiled.
+kernel is of two of them. Prints how many kernels had to be compiled.
 """
 
 # ruff: noqa: E402 -- the folder must be chosen before a module with a kernel is imported
@@ -20,7 +20,7 @@ choose_kernel_folder()
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import audit_release
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.pair_program import Pair, solve
@@ -92,20 +92,6 @@ def judges() -> None:
         )
 
 
-def hops() -> None:
-    """Make and judge releases beyond stars, with and without certificate."""
-    graph, params, rng = _toy()
-    options = AnonymizeOptions(strategy="aligned")
-    for farther in (
-        dataclasses.replace(params, n_hops=2),
-        dataclasses.replace(params, reading="induced"),
-    ):
-        made = anonymize(graph, farther, rng=rng, options=options)
-        verify_graph(made.graph, farther, certificate=made.shift)
-        verify_graph(graph, farther)
-        audit_release(graph, made.graph, farther, original_of=made.origin, certificate=made.shift)
-
-
 def _toy() -> tuple[AttributedGraph, PrivacyParams, np.random.Generator]:
     rng = np.random.default_rng(1)
     return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5), rng
@@ -119,7 +105,7 @@ def n_compiled() -> int:
     return sum(sum(one.stats.cache_misses.values()) for one in kernels)
 
 
-RUNS = {"search": search, "ending": ending, "judges": judges, "hops": hops}
+RUNS = {"search": search, "ending": ending, "judges": judges}
 
 if __name__ == "__main__":
     collect_seldom()  # numba makes millions of objects, hardly any of which are garbage.

@@ -2,7 +2,7 @@
 
 A newcomer waits until a whole group can be filled with people of one class. Within the groups that
 appear together people are seated so that their ties share orbits
-(`ktsafe.alignment.aligned_strategy`); seats never change afterwards.
+(`ktsafe_lab.alignment.aligned_strategy`); seats never change afterwards.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def _chosen(text: str, option: str, known: tuple[str, ...]) -> list[str]:
 
 def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None:
     """Measure the cells; each row goes to the file and to `rows` as soon as it is there."""
-    compile_first(*{cell.strategy for cell in cells})
+    compile_first()
     with new_file(path) as file, phases("comparing") as show:
 
         def progress(number: int, phase: str, done: float) -> None:

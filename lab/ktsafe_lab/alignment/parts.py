@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.alignment import _aligned_core as core
+from ktsafe_lab.alignment import _aligned_core as core
 
 EDGES_PER_PART = 50_000
 """Edges of a part, about: what the caches hold."""

@@ -21,14 +21,14 @@ from ktsafe import (
     NotKTSafe,
     PrivacyParams,
 )
-from ktsafe.alignment import _aligned_core as core
-from ktsafe.alignment import parts as alignment_parts
-from ktsafe.alignment.aligned_strategy import seated
 from ktsafe.anonymization import Anonymized, anonymize_everybody, anonymize_in_order
 from ktsafe.datasets import uniform
 from ktsafe.edges import edge_keys
 from ktsafe.strategies import Request
 from ktsafe.verify import verify, verify_graph
+from ktsafe_lab.alignment import _aligned_core as core
+from ktsafe_lab.alignment import parts as alignment_parts
+from ktsafe_lab.alignment.aligned_strategy import seated
 from tests.ktsafe.small_graphs import graphs
 
 OPTIONS = AnonymizeOptions("fast", "aligned")
