@@ -156,6 +156,13 @@ class Manifest(msgspec.Struct, frozen=True):
     seal: ManifestSeal | None = None
 
     @property
+    def promised(self) -> PrivacyParams:
+        """The parameters that the release claims to keep."""
+        # Manifests once told two numbers of the search as well; they never were a promise.
+        told = {k: v for k, v in self.params.items() if k not in {"gamma", "s"}}
+        return PrivacyParams.from_mapping(told)
+
+    @property
     def has_exchanged_values(self) -> bool:
         """Whether vertices show sensitive values of other members of their cohorts."""
         return self.values == "exchanged"
@@ -186,9 +193,7 @@ class Release:
     @property
     def params(self) -> PrivacyParams:
         """The parameters that the release claims to keep."""
-        # Manifests once told two numbers of the search as well; they never were a promise.
-        told = {k: v for k, v in self.manifest.params.items() if k not in {"gamma", "s"}}
-        return PrivacyParams.from_mapping(told)
+        return self.manifest.promised
 
     def classes(self) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
         """Return the class of every vertex, and the quasi-identifiers of the classes, in order."""

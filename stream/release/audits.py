@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import AttributedGraph, Schema
+from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.assess.attacks import Case
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.tables.people_and_ties import People
@@ -50,6 +50,7 @@ def audited(
     shift: NDArray[np.int64] | None = None,
     vacated: Collection[str] = (),
     value_at: NDArray[np.int64] | None = None,
+    promised: PrivacyParams | None = None,
 ) -> AuditedRelease:
     """Return a release as the auditor takes it.
 
@@ -64,7 +65,13 @@ def audited(
         Private: ids whose owners left since the release before, see `read_vacated`.
     value_at:
         Private: the vertex that shows the value of each, see `read_value_places`.
+    promised:
+        What the last release of the sequence states. An earlier one is held to its `t` and
+        `epsilon` where it stated greater ones.
     """
+    params = release.params
+    if promised is not None and promised.t <= params.t and promised.epsilon <= params.epsilon:
+        params = dataclasses.replace(params, t=promised.t, epsilon=promised.epsilon)
     schema = release.manifest.schema
     codes, meanings = release.codes()
     behind: Sequence[Hashable | None] | NDArray[np.int64] | None
@@ -76,7 +83,7 @@ def audited(
     return AuditedRelease(
         release_id=release.manifest.release_id,
         sequence_id=release.manifest.sequence_id,
-        params=release.params,
+        params=params,
         ids=release.ids,
         categories=[meanings[name] for name in schema.quasi_identifiers],
         codes=codes[:, :-1],

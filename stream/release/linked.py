@@ -385,7 +385,7 @@ class LinkedReleases:
             vacated = private_audits.read_vacated(self._audit_dir, record.release_id)
         shift = private_audits.read_shift(self._audit_dir, release)
         value_at = private_audits.read_value_places(self._audit_dir, release)
-        return audited(release, owners, shift, vacated, value_at)
+        return audited(release, owners, shift, vacated, value_at, self._params)
 
     def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
         assert self._ledger is not None

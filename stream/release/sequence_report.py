@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from ktsafe import PrivacyParams
 from ktsafe.audit import Usefulness, trace, usefulness
 from ktsafe.sequence_audit import (
     KINDS,
@@ -91,6 +92,7 @@ def audit_sequence(
     schema = None if sources.schema is None else read_schema(sources.schema)
     truth = None if sources.truth is None else Truth(sources.truth, schema)
     left_since = [] if truth is None else truth.left_since(manifests)
+    promised = {manifest.sequence_id: manifest.promised for manifest in manifests}
     auditor = SequenceAuditor(promise, examples_max=limit)
     parts: list[_Part] = []
     violations = _order_violations(manifests)
@@ -101,7 +103,8 @@ def audit_sequence(
                 parts[-1].close(auditor)
             parts.append(_Part(manifest.sequence_id))
         left = left_since[i] if left_since else frozenset()
-        release, true, found = _read(folder, sources.mapping, truth, left)
+        stated = promised[manifest.sequence_id]
+        release, true, found = _read(folder, sources.mapping, truth, left, stated)
         findings = auditor.extend(release, true)
         parts[-1].add(findings, found)
         violations.extend(findings.violations)
@@ -118,16 +121,21 @@ def audit_sequence(
 
 
 def _read(
-    folder: Path, mapping: Path | None, truth: Truth | None, left_since: frozenset[str]
+    folder: Path,
+    mapping: Path | None,
+    truth: Truth | None,
+    left_since: frozenset[str],
+    promised: PrivacyParams,
 ) -> tuple[AuditedRelease, TrueGraph | None, Usefulness | None]:
     """Return a release as the auditor takes it, the truth behind it, and what they share."""
     release = read_release(folder)
     if mapping is None:
-        return audited(release), None, None
+        return audited(release, promised=promised), None, None
     name = release.manifest.release_id
     owners, declared = read_owners(mapping, name), read_declared(mapping, name)
     shift, vacated = read_shift(mapping, release), read_vacated(mapping, name)
-    taken = audited(release, owners, shift, vacated, read_value_places(mapping, release))
+    places = read_value_places(mapping, release)
+    taken = audited(release, owners, shift, vacated, places, promised)
     if truth is None:
         return taken, None, None
     true = truth.of(release.manifest, declared, left_since)

@@ -1,4 +1,6 @@
-"""States that older revisions wrote are refused by name, and their releases still verify.
+"""A sequence outlives its program: states that older revisions wrote are continued by this one.
+
+Their sequences are converted once (`lab/convert_promise.py`).
 
 `older/<revision>.tar.xz` holds the folder of a service as that revision left it: configuration,
 the first part of a feed, state and releases; and `later.jsonl`, the feed's second part. `ended/`
@@ -9,7 +11,8 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
+import subprocess
+import sys
 import tarfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +24,7 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 
+ROOT = Path(__file__).parents[3]
 OLDER = sorted((Path(__file__).parent / "older").glob("*.tar.xz"))
 ENDED = Path(__file__).parent / "ended" / "9a02dc2.tar.xz"
 
@@ -53,11 +57,19 @@ FORMER = {
 """Options of the first version that are no more; a sequence fixes their defaults as it did."""
 
 
-def opened(packed: Path, folder: Path) -> Path:
-    """Unpack what a revision left, and return its configuration."""
+def opened(packed: Path, folder: Path, *, is_converted: bool = True) -> Path:
+    """Unpack what a revision left, convert its sequence, and return its configuration."""
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
+    if is_converted:
+        assert converted(folder).returncode == 0
     return folder / "ktsafe.toml"
+
+
+def converted(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Convert the sequence of a state in another process, as an operator does."""
+    convert = [sys.executable, "-m", "lab.convert_promise", str(folder / "state")]
+    return subprocess.run(convert, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
 def further(releases: int) -> str:
@@ -79,19 +91,52 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in files if p.name != ".lock"}
 
 
+@pytest.mark.parametrize("packed", OLDER, ids=lambda path: path.name.partition(".")[0])
+def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -> None:
+    """Six further releases are in the same sequence, and all of them are safe together."""
+    config, releases = opened(packed, tmp_path), tmp_path / "releases"
+    before = sorted(path.name for path in releases.iterdir() if path.is_dir())
+    published = content(releases)
+    assert len(before) >= 6
+
+    assert run_command(["state", "check", str(config)]) == Exit.OK
+    with (tmp_path / "feed.jsonl").open("a") as feed:
+        feed.write((tmp_path / "later.jsonl").read_text() + further(5))
+    assert run_command(["run", str(config), "--drain"]) == Exit.OK
+    assert run_command(["state", "check", str(config)]) == Exit.OK
+
+    after = sorted(path.name for path in releases.iterdir() if path.is_dir())
+    assert after[: len(before)] == before
+    assert len(after) >= len(before) + 6
+    assert content(releases).items() >= published.items()
+    manifests = [json.loads((releases / name / "manifest.json").read_text()) for name in after]
+    assert len({manifest["sequence_id"] for manifest in manifests}) == 1
+    stated = [(manifest["params"]["t"], manifest["params"]["epsilon"]) for manifest in manifests]
+    assert stated[: len(before)] == [("1/10", 5)] * len(before)
+    assert set(stated[len(before) :]) == {("0", 0)}
+    # What an older version showed in place stays there.
+    assert {manifest["values"] for manifest in manifests[len(before) :]} == {"in place"}
+    last = json.loads((tmp_path / "state/audit" / after[-1] / "audit.json").read_text())
+    assert (last["sequence"]["margin"], last["sequence"]["margin_until"]) == (0, None)
+    sizes = [(manifest.get("seal") or {}).get("log", {}).get("size") for manifest in manifests]
+    first = sizes.index(next(size for size in sizes if size is not None))
+    assert first <= len(before)
+    assert sizes == [None] * first + [*range(first, len(after))]
+    assert run_command(["verify", str(releases)]) == Exit.OK
+    assert run_command(["audit", str(releases), "--map", str(tmp_path / "state/audit")]) == Exit.OK
+
+
 def test_the_greatest_age_may_change_in_the_midst_of_a_sequence(tmp_path: Path) -> None:
     """Lower, it is promised again once nothing is older; the sequence goes on."""
     config, releases = opened(OLDER[-1], tmp_path), tmp_path / "releases"
-    for begun in (releases, tmp_path / "state"):
-        shutil.rmtree(begun)
     sequence_ids, lags, ages = [], [], []
     for i, max_age in enumerate((40, 3)):
         text = config.read_text().partition("\n[sequence]")[0]
         config.write_text(f"{text}\n[sequence]\nmax_age = {max_age}\n")
         with (tmp_path / "feed.jsonl").open("a") as feed:
             feed.write(further(12) if i else (tmp_path / "later.jsonl").read_text())
-        assert run_command(["run", str(config), "--drain"]) == Exit.OK
         assert run_command(["state", "check", str(config)]) == Exit.OK
+        assert run_command(["run", str(config), "--drain"]) == Exit.OK
     for path in sorted(releases.glob("*/manifest.json")):
         manifest = json.loads(path.read_text())
         sequence_ids.append(manifest["sequence_id"])
@@ -114,24 +159,24 @@ def test_check_and_run_agree_on_another_configuration(
 ) -> None:
     """What `run` refuses is not called sound by `state check`, and the reason is the same."""
     config = opened(OLDER[0], tmp_path)
-    for begun in ("releases", "state"):
-        shutil.rmtree(tmp_path / begun)
-    assert run_command(["run", str(config), "--drain"]) == Exit.OK
-    capsys.readouterr()
     config.write_text(config.read_text().replace("k = 4", "k = 5"))
     assert "the configuration differs" in refused(config, capsys)
 
 
-@pytest.mark.parametrize("packed", [*OLDER, ENDED], ids=lambda path: path.name.partition(".")[0])
-def test_a_sequence_of_an_older_revision_is_refused_by_its_reason(
+@pytest.mark.parametrize("packed", [OLDER[0], ENDED], ids=lambda path: path.name.partition(".")[0])
+def test_a_sequence_that_was_not_converted_is_refused_by_its_reason(
     packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It promised other t and epsilon: nothing is changed, and its releases still verify."""
-    config = opened(packed, tmp_path)
+    """Nothing is changed, and its releases still verify; cohorts of unequal rows never go on."""
+    config = opened(packed, tmp_path, is_converted=False)
     store = content(tmp_path / "releases"), content(tmp_path / "state/audit")
     assert "t and epsilon above 0" in refused(config, capsys)
     assert (content(tmp_path / "releases"), content(tmp_path / "state/audit")) == store
     assert run_command(["verify", str(tmp_path / "releases")]) == Exit.OK
+    if packed == ENDED:
+        told = converted(tmp_path)
+        assert told.returncode == 1
+        assert told.stderr.startswith("None of today's options can continue this sequence")
 
 
 def refused(config: Path, capsys: pytest.CaptureFixture[str]) -> str:
