@@ -141,5 +141,5 @@ def test_unknown_strategies_are_refused() -> None:
     """The error names what there is."""
     graph = AttributedGraph.from_columns(Schema((), "s", frozenset()), {"s": ["no"]}, [])
     options = AnonymizeOptions(strategy="magic")
-    with pytest.raises(InvalidParams, match="There are exact"):
+    with pytest.raises(InvalidParams, match="There is exact"):
         anonymize(graph, PrivacyParams(k=1), rng=np.random.default_rng(0), options=options)

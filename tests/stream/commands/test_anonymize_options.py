@@ -277,7 +277,7 @@ def test_other_strategies_and_workers(files, tmp_path, capsys, strategy) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--strategy", "magic"], "There are exact"),
+        (["--strategy", "magic"], "There is exact"),
         (["--rare-qi", "hide"], "withhold"),
         (["--workers", "0"], "workers"),
     ],
