@@ -45,6 +45,8 @@ class MemoryLog:
 
     def __init__(self, topic: str = "feed", partitions: int = 1, identity: str = "log-1") -> None:
         self.topic = topic
+        self.topics = [topic] * partitions
+        """Of each partition; a test may deal them out to several. Numbers stay as they are."""
         self.identity = identity
         self.items: list[list[Record | CrashAt | None]] = [[] for _ in range(partitions)]
         self.beginnings = [0] * partitions
@@ -63,7 +65,9 @@ class MemoryLog:
         items = self.items[partition]
         offset = len(items)
         items.append(
-            Record(self.topic, partition, offset, timestamp_ms, key, value, tuple(headers))
+            Record(
+                self.topics[partition], partition, offset, timestamp_ms, key, value, tuple(headers)
+            )
         )
         return offset
 
@@ -74,6 +78,7 @@ class MemoryLog:
     def add_partition(self) -> None:
         """Add an empty partition."""
         self.items.append([])
+        self.topics.append(self.topic)
         self.beginnings.append(0)
 
     def delete_before(self, partition: int, offset: int) -> None:
@@ -106,11 +111,13 @@ class MemorySource:
 
     def identity(self) -> dict[str, str]:
         """Return the log's identity."""
-        return {self._log.topic: self._log.identity}
+        return dict.fromkeys(self._log.topics, self._log.identity) or {
+            self._log.topic: self._log.identity
+        }
 
     def partitions(self) -> list[TopicPartition]:
         """Return all partitions of the log, added ones included."""
-        return [TopicPartition(self._log.topic, i) for i in range(len(self._log.items))]
+        return [TopicPartition(topic, i) for i, topic in enumerate(self._log.topics)]
 
     def poll(self, timeout_s: float, records_max: int) -> list[Record]:
         """Return next records; never waits.

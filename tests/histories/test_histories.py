@@ -16,7 +16,7 @@ FOUND_BY = {
     "digests at the sink not compared": 11,
     "a known release gets other bytes": 12,
     "mappings keep the deleted": 3,
-    "a withdrawn release is sent again": 19,
+    "a withdrawn release is sent again": 11,
     "a pending cut waits for a start": 164,
     "an unanswered release counts as sent": 160,
     "dead letters after their offset": 38,

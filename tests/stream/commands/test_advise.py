@@ -37,7 +37,7 @@ def data(tmp_path) -> list[str]:
 
 def test_it_says_what_to_leave_out_and_what_that_gives(data, capsys, tmp_path) -> None:
     """A sentence, the settings that no other beats, and a configuration that can be read."""
-    words = ["advise", *data, "--k", "5", "--other-k", ""]
+    words = ["advise", *data, "--k", "5", "--other-k", "", "--budget", "3600"]
     assert run_command([*words, "--json"]) == Exit.OK
     found = json.loads(capsys.readouterr().out)
     assert found["settings"] >= found["tried"] > 4
