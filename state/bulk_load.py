@@ -13,21 +13,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import Schema
-from ktsafe.state import keys
-from ktsafe.state.recovery import Progress, meta_rows, open_database
-from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord
-from ktsafe.state.store import Position
-
-_ROWS_AT_ONCE: Final = 1 << 16
-
-_encode_record: Final = msgspec.msgpack.Encoder().encode
+from ktsafe.state import keys, number_pages, tie_pages
+from ktsafe.state.recovery import meta_rows, open_database, recover
+from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord, encoded
+from ktsafe.state.snapshot import pair_codes
+from ktsafe.state.store_progress import Position, Progress
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,10 +49,11 @@ class BulkLoad:
 
     def __init__(self, folder: Path, schema: Schema) -> None:
         self._database = open_database(folder, schema)
+        self._hashes = keys.Hashes(recover(self._database, schema, folder).secret)
         self._schema = schema
         self._origins = Origins()
-        self._n_vertices = 0
-        self._n_edges = 0
+        self._n_vertices = self._n_places = 0
+        self._n_edges = self._n_pages = 0
 
     def add_vertices(
         self, source: Registered, people: Iterable[tuple[int, str, Sequence[str | None]]]
@@ -74,9 +70,10 @@ class BulkLoad:
         StateUnusable, StateCorrupted
         """
         assert not self._n_vertices
+        origin = self._origins.number(*source.origin)
+        rows: list[tuple[bytes, bytes]] = []
 
-        def rows() -> Iterator[tuple[bytes, bytes]]:
-            pack, encode = keys.VERTEX_KEY.pack, _encode_record
+        def records() -> Iterator[tuple[bytes, VertexRecord]]:
             for number, (offset, vertex_id, values) in enumerate(people):
                 mark: Mark = (source.time_us, origin, offset)
                 record = VertexRecord(
@@ -85,10 +82,13 @@ class BulkLoad:
                     attributes={j: (mark, value) for j, value in enumerate(values)},
                     life=number,
                 )
-                yield pack(number), encode(record)
+                alias = self._hashes.of(vertex_id)
+                rows.append((alias, encoded(record)))
+                yield alias, record
 
-        origin = self._origins.number(*source.origin)
-        self._n_vertices = self._database.fill(keys.VERTICES, rows())
+        self._n_places = self._database.fill(keys.PLACES, number_pages.page_rows(records()))
+        rows.sort()
+        self._n_vertices = self._database.fill(keys.PEOPLE, rows)
 
     def add_edges(
         self, source: Registered, ends: NDArray[np.int32], offsets: NDArray[np.int64]
@@ -112,26 +112,24 @@ class BulkLoad:
         StateUnusable, StateCorrupted
         """
         assert not self._n_edges
-        low, high = ends.min(axis=1).astype(np.int64), ends.max(axis=1)
-        edge_keys = low << 32 | high
-        order = np.argsort(edge_keys, kind="stable")
-        edge_keys = edge_keys[order]
+        codes = pair_codes(*ends.T.astype(np.int64)) | 1
+        order = np.argsort(codes, kind="stable")
+        codes = codes[order]
         is_last = np.ones(len(order), dtype=np.bool_)
-        is_last[:-1] = edge_keys[1:] != edge_keys[:-1]
-        edge_keys, offsets = edge_keys[is_last], offsets[order[is_last]]
+        is_last[:-1] = codes[1:] != codes[:-1]
+        codes, offsets = codes[is_last], offsets[order[is_last]]
         origin = self._origins.number(*source.origin)
+        pages = tie_pages.page_rows(codes)
+        n_pages = self._database.fill(
+            keys.TIES, ((name, codes[part].astype("<i8").tobytes()) for name, part in pages)
+        )
 
-        def rows() -> Iterator[tuple[bytes, bytes]]:
-            for start in range(0, len(edge_keys), _ROWS_AT_ONCE):
-                some = slice(start, start + _ROWS_AT_ONCE)
-                values = np.empty(len(edge_keys[some]), dtype=keys.EDGE_VALUE_DTYPE)
-                values["present"], values["origin"] = 1, origin
-                values["time"], values["offset"] = source.time_us, offsets[some]
-                yield from zip(
-                    _as_bytes(edge_keys[some].astype(">u8")), _as_bytes(values), strict=True
-                )
+        def stamps(some: NDArray[np.int64]) -> bytes:
+            time, number = np.full_like(some, source.time_us), np.full_like(some, origin)
+            return tie_pages.packed_stamps(time, number, some)
 
-        self._n_edges = self._database.fill(keys.EDGES, rows())
+        self._database.fill(keys.STAMPS, ((name, stamps(offsets[part])) for name, part in pages))
+        self._n_edges, self._n_pages = len(codes), n_pages
         return self._n_edges
 
     def finish(
@@ -145,9 +143,12 @@ class BulkLoad:
         """
         progress = Progress(
             commits=1,
-            n_vertices=self._n_vertices,
-            n_edges=self._n_edges,
             n_lives=self._n_vertices,
+            n_people=self._n_vertices,
+            n_places=self._n_places,
+            n_pages=self._n_pages,
+            vertices=self._n_vertices,
+            edges=self._n_edges,
         )
         batch = self._database.batch()
         batch.write(
@@ -161,9 +162,3 @@ class BulkLoad:
     def close(self) -> None:
         """Release the database and its lock. Safe to call twice."""
         self._database.close()
-
-
-def _as_bytes(rows: NDArray[np.void] | NDArray[np.uint64]) -> list[bytes]:
-    """Return the bytes of each row."""
-    texts: list[bytes] = rows.view(f"V{rows.itemsize}").tolist()
-    return texts

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import rocksdict
 
@@ -26,7 +26,8 @@ from ktsafe.state.errors import (
     StateLocked,
     StateUnusable,
 )
-from ktsafe.state.keys import EDGES, FAMILIES, ROWS
+from ktsafe.state.keys import CHANGES, FAMILIES
+from ktsafe.state.ledger import Writes
 from ktsafe.state.log_records import has_false_end, has_recycled
 
 RESTORE: Final = (
@@ -59,6 +60,40 @@ _UNUSABLE: Final = (
 )
 
 
+class StoredRows(Protocol):
+    """A database that is read."""
+
+    def get_many(self, family: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of `keys`, None where there is none."""
+
+    def all(self, family: str, after: bytes | None = None) -> list[tuple[bytes, bytes]]:
+        """Return every key and value of a column family, or those behind a key, ascending."""
+
+
+class Storage(StoredRows, Protocol):
+    """A database that is written, by one process."""
+
+    path: Path
+
+    def scan_from(self, family: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys that begin so, and their values, ascending."""
+
+    def batch(self) -> Any:
+        """Return a new, empty batch: see `Batch`."""
+
+    def commit(self, batch: Any) -> None:
+        """Write a batch and return once it is on disk."""
+
+    def flush(self, family: str) -> None:
+        """Move a column family from the log to a table of its own."""
+
+    def drop(self, family: str, prefix: bytes) -> None:
+        """Delete all rows whose keys begin so, and make them unreadable from the files."""
+
+    def scrub(self) -> None:
+        """Make all that was overwritten or deleted unreadable from the files."""
+
+
 class Batch:
     """Writes that take effect together or not at all."""
 
@@ -69,7 +104,7 @@ class Batch:
         self.delete = self._batch.delete
         self.delete_range = self._batch.delete_range
 
-    def write(self, family: str, writes: dict[bytes, bytes | None]) -> None:
+    def write(self, family: str, writes: Writes) -> None:
         """Add puts and, for None, deletes in one column family."""
         if not writes:
             return
@@ -119,30 +154,18 @@ class Database:
             manifests, logs = list(path.glob("MANIFEST-*")), path.glob("*.log")
             if any(map(has_recycled, (*manifests, *logs))) or any(map(has_false_end, manifests)):
                 raise StateCorrupted("open the store", str(path), RESTORE)
-            self._cache = rocksdict.Cache(_CACHE_BYTES)
-            is_there = (path / "CURRENT").exists()
-            there = rocksdict.Rdict.list_cf(str(path)) if is_there else ()
-            names = [*FAMILIES, *(name for name in (ROWS,) if name in there)]
+            cache = rocksdict.Cache(_CACHE_BYTES)
             self._db = rocksdict.Rdict(
                 str(path),
-                _options(self._cache, create=create),
+                _options(cache, create=create),
                 column_families={
-                    family: _options(self._cache, create=create, is_only_scanned=family == EDGES)
-                    for family in names
+                    family: _options(cache, create=create, is_only_scanned=family == CHANGES)
+                    for family in FAMILIES
                 },
                 access_type=access,
             )
-            self._families = {name: self._db.get_column_family(name) for name in names}
-            self.handles = {name: self._db.get_column_family_handle(name) for name in names}
-
-    def make(self, family: str) -> None:
-        """Make a column family, unless it is there."""
-        if family in self._families:
-            return
-        with _errors("write to the store", self.path):
-            options = _options(self._cache, create=False)
-            self._families[family] = self._db.create_column_family(family, options)
-            self.handles[family] = self._db.get_column_family_handle(family)
+            self._families = {name: self._db.get_column_family(name) for name in FAMILIES}
+            self.handles = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
 
     def batch(self) -> Batch:
         """Return a new, empty batch."""
@@ -198,21 +221,22 @@ class Database:
 
     def get_many(self, family: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of `keys`, read in bulk."""
-        if not keys or family not in self._families:
-            return [None] * len(keys)
+        if not keys:
+            return []
         with _errors("read the store", self.path):
             values: list[bytes | None] = self._families[family].get(keys)
         return values
 
-    def scan(self, family: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield every key and value of a column family, ascending: see `scan_blocks`."""
-        for block in self.scan_blocks(family):
-            yield from block
+    def all(self, family: str, after: bytes | None = None) -> list[tuple[bytes, bytes]]:
+        """Return every key and value, or those behind a key, ascending: see `scan_blocks`."""
+        return list(itertools.chain.from_iterable(self.scan_blocks(family, after=after)))
 
     def scan_blocks(
-        self, family: str, n_rows: int = _ROWS_AT_ONCE
+        self, family: str, n_rows: int = _ROWS_AT_ONCE, after: bytes | None = None
     ) -> Iterator[list[tuple[bytes, bytes]]]:
         """Yield every key and value of a column family, ascending, so many at a time.
+
+        With `after` those behind that key.
 
         It may end early, without a word, at a block that does not match its checksum: the caller
         must know how many rows to expect.
@@ -224,7 +248,8 @@ class Database:
         rows = None
         try:
             with _errors("read the store", self.path):
-                rows = self._families[family].items()
+                first = None if after is None else after + b"\0"
+                rows = self._families[family].items(from_key=first)
                 while block := list(itertools.islice(rows, n_rows)):
                     yield block
         finally:
@@ -241,13 +266,12 @@ class Database:
         rows = None
         try:
             with _errors("read the store", self.path):
-                if (rows := self._families.get(family)) is not None:
-                    rows = rows.iter()
-                    rows.seek(prefix)
-                    while rows.valid() and (key := rows.key()).startswith(prefix):
-                        yield key, rows.value()
-                        rows.next()
-                    rows.status()
+                rows = self._families[family].iter()
+                rows.seek(prefix)
+                while rows.valid() and (key := rows.key()).startswith(prefix):
+                    yield key, rows.value()
+                    rows.next()
+                rows.status()
         finally:
             rows = None  # As in `scan_blocks`: an iterator keeps the lock.
 

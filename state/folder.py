@@ -196,10 +196,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def mark_made(folder: Path) -> None:
-    """Write, durably, that the store in `folder` is complete, and has the format of this version.
-
-    From then on no earlier version opens it.
-    """
+    """Write, durably, that the store in `folder` is complete, and which format it has."""
     marker, text = folder / MARKER, msgspec.json.encode(keys.FORMAT)
     with usable("open the store", folder):
         if marker.exists() and marker.read_bytes() == text:
@@ -280,12 +277,12 @@ def _check_format(version: int, path: Path) -> None:
     ------
     StateMismatch
     """
-    if keys.OLDEST <= version <= keys.FORMAT:
+    if version == keys.FORMAT:
         return
     remedy = (
         "Upgrade ktsafe."
         if version > keys.FORMAT
-        else "Start it with the version that made it, or move it away: it is built from the feed."
+        else "Convert it once, with the laboratory: `python -m lab.convert_state FOLDER`."
     )
-    hint = f"It has format {version}; this version reads {keys.OLDEST} to {keys.FORMAT}. {remedy}"
+    hint = f"It has format {version}; this version reads {keys.FORMAT}. {remedy}"
     raise StateMismatch("open the store", str(path), hint)

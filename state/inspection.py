@@ -14,11 +14,22 @@ from ktsafe import Schema
 from ktsafe.state import keys
 from ktsafe.state.database import Database
 from ktsafe.state.errors import StateUnusable
+from ktsafe.state.fold import Folded
 from ktsafe.state.folder import CUTS, DATABASE, corrupted, make_folder, read_witness
-from ktsafe.state.frozen_cut import FrozenCut
-from ktsafe.state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status, Writes
-from ktsafe.state.recovery import read_positions, recover
-from ktsafe.state.store import Position
+from ktsafe.state.ledger import (
+    Ledger,
+    LedgerStorage,
+    PendingCut,
+    ReleaseRecord,
+    SequenceRecord,
+    Status,
+    Writes,
+)
+from ktsafe.state.recovery import Recovered, read_positions, recover
+from ktsafe.state.registers import decoded
+from ktsafe.state.rocksdb import CutFolder
+from ktsafe.state.store_progress import Position, Progress
+from ktsafe.state.tie_pages import are_beside
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class Overview:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Examined:
-    """What a store was found to hold, all of it read: counts as in `GraphStore.counts`.
+    """What a store was found to hold, all of it read: counts as in `GraphStore.counts`, as of now.
 
     `pages` are the names of the sequence's pages, `schema_digest` is that of the schema which it
     was made with.
@@ -56,7 +67,7 @@ def overview(path: Path) -> Overview:
     """
     with _opened(path) as database:
         ledger = _ledger(database)
-        meta = dict(database.scan(keys.META))
+        meta = dict(database.all(keys.META))
         names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
         return Overview(read_positions(meta, names), ledger.sequence(), ledger.releases())
 
@@ -81,7 +92,7 @@ def examine(path: Path, schema: Schema) -> Examined:
     """
     with _opened(path) as database:
         database.verify()
-        recovered = recover(database, schema)
+        recovered = recover(database, schema, path)
         if read_witness(path) > recovered.progress.commits:
             raise corrupted(path)
         ledger = _ledger(database)
@@ -90,10 +101,11 @@ def examine(path: Path, schema: Schema) -> Examined:
             pages[name]  # Reading compares it with its digest.
         if not _is_chain(ledger.releases()):
             raise corrupted(path)
+        counts = _checked(database, recovered, recovered.progress)
         if (cut := ledger.pending_cut()) is not None:
-            FrozenCut(path / CUTS, schema).check(cut, recovered.progress)
+            _check_cut(CutFolder(path / CUTS), cut, recovered, schema)
         return Examined(
-            recovered.graph.counts(),
+            counts,
             ledger.sequence(),
             ledger.releases(),
             frozenset(pages),
@@ -101,7 +113,34 @@ def examine(path: Path, schema: Schema) -> Examined:
         )
 
 
-def people_behind(path: Path, schema: Schema, aliases: Collection[bytes]) -> list[str]:
+def _check_cut(folder: CutFolder, cut: PendingCut, recovered: Recovered, schema: Schema) -> None:
+    """Check every block of what a cut kept, where a start would need it."""
+    if not folder.is_whole(cut) and recovered.progress.commits == recovered.progress.cut_commits:
+        return  # The live state is the one to keep: see `CutFolder.clean_up`.
+    with folder.opened(cut, schema) as (database, progress):
+        database.verify()
+        if progress.commits != recovered.progress.cut_commits:
+            raise ValueError("it is of another commit")
+        _checked(database, recovered, progress)
+
+
+def _checked(database: Database, recovered: Recovered, progress: Progress) -> dict[str, int]:
+    """Read all of a graph, and compare what is kept twice; return what there is of each."""
+    fold = Folded(database, recovered.known, progress)
+    fold.arrays()
+    records = {key: decoded(value) for key, value in database.all(keys.PEOPLE)}
+    lives = {key: record.life for key, record in records.items() if record.life is not None}
+    downs = {key for key, record in records.items() if record.down is not None}
+    ties, stamps = database.all(keys.TIES), database.all(keys.STAMPS)
+    if not are_beside(ties, stamps):
+        raise ValueError("stamps are missing")
+    is_known = {key for key, _ in database.all(keys.DOWNS)} == downs
+    if not is_known or fold.lives() != lives or len(records) != progress.n_people:
+        raise ValueError("rows are missing or impossible")
+    return dict(fold.counts)
+
+
+def people_behind(path: Path, aliases: Collection[bytes]) -> list[str]:
     """Return the persons in a store that have one of these keyed hashes.
 
     Raises
@@ -109,10 +148,10 @@ def people_behind(path: Path, schema: Schema, aliases: Collection[bytes]) -> lis
     StateUnusable, StateCorrupted, StateMismatch
         As `examine`.
     """
-    wanted = frozenset(aliases)
     with _opened(path) as database:
-        vertices = recover(database, schema).graph.vertices
-        return sorted(name for name in vertices.numbers if vertices.alias(name) in wanted)
+        found = database.get_many(keys.PEOPLE, list(aliases))
+        ids = [decoded(value).id for value in found if value is not None]
+    return sorted(name for name in ids if name is not None)
 
 
 @contextmanager
@@ -142,7 +181,7 @@ def _ledger(database: Database) -> Ledger:
         cut_gone=lambda: None,
         damaged=lambda: corrupted(database.path),
     )
-    return Ledger(dict(database.scan(keys.LEDGER)), storage)
+    return Ledger(dict(database.all(keys.LEDGER)), storage)
 
 
 def _is_chain(releases: list[ReleaseRecord]) -> bool:

@@ -1,21 +1,30 @@
-"""Key and value layouts, one column family each. Integers are big-endian.
+"""Key and value layouts, one column family each. Keys are big-endian, columns little-endian.
 
-    vertices   <number:u32>          -> msgpack [id, alias, up, down, {attribute: [mark, value]},
-                                                 life]
-    edges      <low:u32><high:u32>   -> <present:u8><origin:u32><time_us:i64><offset:i64>
-    meta       format | schema | secret | origins | attributes | identity | progress
-               position/<origin:u32> -> msgpack [next_offset, time_us_max] or [..., passed]
-    ledger     cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
-               past/<n:u64>          -> zlib of msgpack [index of the first, [releases]]
-               pages                 -> msgpack {name: <digest><index:u64>}
-               coming                -> JSON
-    pages      @<index:u64><name>    -> bytes, the mechanism's own
-    rows       drawn in `ktsafe.state.rows`; there once a row of a table came
+    people    <hash:16>     -> msgpack [id, up, down, {attribute: [mark, value]}, life]
+    downs     <hash:16>     -> mark: of everybody who is remembered as deleted
+    changes   <commit:u64>  -> msgpack: what a commit said of people and ties, in columns
+    places    <page:u32>    -> msgpack: whose the numbers of a page are, and what people show
+    ties      <first:u64>   -> the codes of a page of ties, ascending
+    stamps    <first:u64>   -> the stamps of the same ties, in columns
+    meta      format | schema | secret | origins | attributes | identity | progress
+              position/<origin:u32> -> msgpack [next_offset, time_us_max] or [..., passed]
+    ledger    cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
+              past/<n:u64>          -> zlib of msgpack [index of the first, [releases]]
+              pages                 -> msgpack {name: <digest><index:u64>}
+              coming                -> JSON
+    pages     @<index:u64><name>    -> bytes, the mechanism's own
+    rows      drawn in `ktsafe.state.rows`
 
-While a vertex exists its record holds the person's id; else only the alias, a keyed hash of it. So
-no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given
-anew after they are freed; a life is a number that is never given again, one per person and
-existence: a person that is deleted and comes back has another one.
+A commit reads and writes the registers of the people it tells of, and puts what it says of ties
+into `changes` without reading anything. A fold (`ktsafe.state.fold`) resolves `changes` into
+`places`, `ties` and `stamps`.
+
+Everybody is found by a keyed hash of the id. The id itself is in `people` and `places` while the
+person exists: no key ever holds an id, and no value does once the person is deleted and folded.
+A number is a place in the pages of `places`; numbers are dense and given anew after they are freed.
+A life is a number that is never given again, one per person and existence: a person that is deleted
+and comes back has another one.
+The code of a tie is its lower number, its upper number and whether it is there, 31, 31 and 1 bits.
 A mark is [time_us, origin, offset], the origin a position in `origins`.
 """
 
@@ -23,21 +32,23 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Iterable
 from typing import Final
 
-FORMAT: Final = 4
-"""Version of everything drawn above; a store of another one is refused, but for `OLDEST`."""
-OLDEST: Final = 2
-"""Format 2 has no `past/`: its releases move there with the first one that follows. Before format
-4 the key of a page is its name."""
+FORMAT: Final = 5
+"""Version of everything drawn above; a store of another one is refused."""
 
 META: Final = "meta"
-VERTICES: Final = "vertices"
-EDGES: Final = "edges"
+PEOPLE: Final = "people"
+DOWNS: Final = "downs"
+CHANGES: Final = "changes"
+PLACES: Final = "places"
+TIES: Final = "ties"
+STAMPS: Final = "stamps"
 LEDGER: Final = "ledger"
 PAGES: Final = "pages"
 ROWS: Final = "rows"
-FAMILIES: Final = (META, VERTICES, EDGES, LEDGER, PAGES)
+FAMILIES: Final = (META, PEOPLE, DOWNS, CHANGES, PLACES, TIES, STAMPS, LEDGER, PAGES, ROWS)
 
 META_FORMAT: Final = b"format"
 META_SCHEMA: Final = b"schema"
@@ -48,11 +59,9 @@ META_IDENTITY: Final = b"identity"
 META_PROGRESS: Final = b"progress"
 META_POSITION: Final = b"position/"
 
-VERTEX_KEY: Final = struct.Struct(">I")
-EDGE_KEY: Final = struct.Struct(">Q")
-EDGE_VALUE: Final = struct.Struct(">BIqq")
-EDGE_VALUE_DTYPE: Final = [("present", "u1"), ("origin", ">u4"), ("time", ">i8"), ("offset", ">i8")]
-"""The same layout as `EDGE_VALUE`, for reading many at once."""
+PAGE_KEY: Final = struct.Struct(">I")
+LONG_KEY: Final = struct.Struct(">Q")
+"""Of a commit, and of the first tie of a page."""
 
 NUMBER_MAX: Final = 2**31 - 1
 """Greatest vertex number: they are int32 wherever they are used."""
@@ -61,16 +70,38 @@ SECRET_BYTES: Final = 32
 HASH_BYTES: Final = 16
 
 
-def keyed_hash(secret: bytes, vertex_id: str) -> bytes:
-    """Return the keyed hash under which an absent person is remembered."""
-    return hashlib.blake2b(vertex_id.encode(), key=secret, digest_size=HASH_BYTES).digest()
+class Hashes:
+    """Keyed hashes of ids: they stand for people in the store.
 
+    They have 16 bytes, so that no two people ever have the same.
+    """
 
-def edge_key(a: int, b: int) -> int:
-    """Return the key of the undirected edge {a, b} as an integer, the smaller number above."""
-    return a << 32 | b if a < b else b << 32 | a
+    def __init__(self, secret: bytes) -> None:
+        # Copying is quicker than taking in the key again.
+        self._begun = hashlib.blake2b(key=secret, digest_size=HASH_BYTES).copy
+
+    def of(self, vertex_id: str | bytes) -> bytes:
+        """Return the hash of an id; of a hash, itself."""
+        if isinstance(vertex_id, bytes):
+            return vertex_id
+        hashed = self._begun()
+        hashed.update(vertex_id.encode())
+        return hashed.digest()
+
+    def of_many(self, ids: Iterable[str | bytes]) -> dict[str | bytes, bytes]:
+        """Return the hash of each id; those that are named often cost little."""
+        found: dict[str | bytes, bytes] = dict.fromkeys(ids, b"")
+        begun = self._begun
+        for vertex_id in found:
+            if isinstance(vertex_id, bytes):
+                found[vertex_id] = vertex_id
+                continue
+            hashed = begun()
+            hashed.update(vertex_id.encode())
+            found[vertex_id] = hashed.digest()
+        return found
 
 
 def position_key(origin: int) -> bytes:
     """Return the key of an origin's position."""
-    return META_POSITION + VERTEX_KEY.pack(origin)
+    return META_POSITION + PAGE_KEY.pack(origin)

@@ -1,4 +1,4 @@
-"""Opening a store: what must hold before it is used, and reading it back into memory."""
+"""Opening a store: what must hold before it is used, and what it knows beside its rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import hashlib
 import json
 import secrets
 import struct
-from array import array
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
 
 import msgspec
-import numpy as np
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.database import Database
-from ktsafe.state.edge_rows import column
+from ktsafe.state.database import Database, Storage, StoredRows
 from ktsafe.state.errors import StateMismatch
+from ktsafe.state.fold import Known
 from ktsafe.state.folder import (
     DATABASE,
     Witness,
@@ -30,48 +27,26 @@ from ktsafe.state.folder import (
     unusable,
 )
 from ktsafe.state.ledger import EMPTY, Writes
-from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord
-from ktsafe.state.resident import ResidentGraph
-from ktsafe.state.store import Position
-
-_PEOPLE_AT_ONCE: Final = 500
-_TIES_AT_ONCE: Final = 1_000
-"""As many rows as stay in a processor's cache."""
-
-_record_decoder: Final = msgspec.msgpack.Decoder(VertexRecord)
-
-
-class Progress(msgspec.Struct, array_like=True, frozen=True):
-    """Written with every batch, and checked against what is read back.
-
-    Attributes
-    ----------
-    commits:
-        Batches so far; a release cut is identified by the number of its own.
-    n_vertices, n_edges:
-        Rows there must be in the column families of these names.
-    cut_commits:
-        Value of `commits` at the pending release cut; -1 without one.
-    n_lives:
-        Lives given so far.
-    n_ended, n_scrubbed:
-        Lives that ended so far, and how many of them were so when the store was last scrubbed.
-    """
-
-    commits: int = 0
-    n_vertices: int = 0
-    n_edges: int = 0
-    cut_commits: int = -1
-    n_lives: int = 0
-    n_ended: int = 0
-    n_scrubbed: int = 0
+from ktsafe.state.registers import Origin, Origins
+from ktsafe.state.snapshot import Categories
+from ktsafe.state.store_progress import Position, Progress
 
 
 @dataclasses.dataclass(slots=True)
 class Recovered:
-    """What a store holds, read back."""
+    """What a store knows beside its rows.
 
-    graph: ResidentGraph
+    Attributes
+    ----------
+    attributes:
+        Every attribute name ever stored; its position is the attribute's number. Grows.
+    secret:
+        Key of the hashes that stand for people.
+    """
+
+    known: Known
+    attributes: list[str]
+    secret: bytes
     positions: dict[tuple[str, int], Position]
     identity: dict[str, str]
     progress: Progress
@@ -146,15 +121,15 @@ def check_schema(database: Database, recovered: Recovered, schema: Schema, *, ac
     database.commit(batch)
 
 
-def initialize(database: Database, schema: Schema) -> None:
-    """Write what a new store starts with."""
+def initialize(database: Storage, schema: Schema, secret: bytes | None = None) -> None:
+    """Write what a new store starts with; by default with a secret that nobody has."""
     batch = database.batch()
     batch.write(
         keys.META,
         {
             keys.META_FORMAT: msgspec.json.encode(keys.FORMAT),
             keys.META_SCHEMA: schema_digest(schema).encode(),
-            keys.META_SECRET: secrets.token_bytes(keys.SECRET_BYTES),
+            keys.META_SECRET: secret or secrets.token_bytes(keys.SECRET_BYTES),
             keys.META_PROGRESS: msgspec.msgpack.encode(Progress()),
         },
     )
@@ -187,104 +162,36 @@ def meta_rows(
 
 def is_blank(database: Database) -> bool:
     """Whether nothing was ever written to a database."""
-    return all(next(database.scan(family), None) is None for family in keys.FAMILIES)
+    return not any(next(database.scan_blocks(family), None) for family in keys.FAMILIES)
 
 
-def recover(database: Database, schema: Schema) -> Recovered:
-    """Read a store into memory, checking every row.
+def recover(database: StoredRows, schema: Schema, path: Path) -> Recovered:
+    """Read what a store knows beside its rows; those are checked where they are folded.
 
     Raises
     ------
     StateCorrupted
-        If anything does not read back as written, or has an earlier format.
+        If anything does not read back as written, or has another format.
     """
-    meta = dict(database.scan(keys.META))
+    meta = dict(database.all(keys.META))
     try:
-        version = msgspec.json.decode(meta[keys.META_FORMAT], type=int)
-        _check(keys.OLDEST <= version <= keys.FORMAT)
-        progress = msgspec.msgpack.decode(meta[keys.META_PROGRESS], type=Progress)
+        if msgspec.json.decode(meta[keys.META_FORMAT], type=int) != keys.FORMAT:
+            raise ValueError("the rows have another format")
         names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
         attributes = msgspec.json.decode(meta.get(keys.META_ATTRIBUTES, b"[]"), type=list[str])
-        graph = ResidentGraph(schema, attributes, Origins(names), meta[keys.META_SECRET])
-        n_vertices = _load_vertices(graph, database, progress)
-        n_edges = _load_edges(graph, database)
-        _check((n_vertices, n_edges) == (progress.n_vertices, progress.n_edges))
-        graph.recount()
+        attributes += [name for name in schema.attributes if name not in attributes]
+        numbers = [attributes.index(name) for name in schema.attributes]
         return Recovered(
-            graph=graph,
+            known=Known(schema, numbers, Origins(names), Categories(schema)),
+            attributes=attributes,
+            secret=meta[keys.META_SECRET],
             positions=read_positions(meta, names),
             identity=msgspec.json.decode(meta.get(keys.META_IDENTITY, b"{}"), type=dict[str, str]),
-            progress=progress,
+            progress=msgspec.msgpack.decode(meta[keys.META_PROGRESS], type=Progress),
             schema_digest=meta[keys.META_SCHEMA].decode(),
         )
     except (LookupError, ValueError, struct.error, msgspec.DecodeError) as error:
-        raise corrupted(database.path) from error
-
-
-def decode_record(value: bytes | None) -> VertexRecord:
-    """Return the registers of a vertex as stored."""
-    if value is None:
-        raise ValueError("a vertex has no registers")
-    return _record_decoder.decode(value)
-
-
-def _check(holds: bool) -> None:
-    if not holds:
-        raise ValueError("rows are missing or impossible")
-
-
-def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress) -> int:
-    """Read the vertices in columns, some at a time: all registers would take far more memory."""
-    vertices, attributes = graph.vertices, graph.numbers_of_attributes()
-    names = bytearray()
-    labels: list[str | bytes] = []
-    lives = array("q")
-    downs: list[tuple[int, Mark]] = []
-    codes = [array("i") for _ in attributes]
-    for block in database.scan_blocks(keys.VERTICES, _PEOPLE_AT_ONCE):
-        names += b"".join([key for key, _ in block])
-        records = [decode_record(row) for _, row in block]
-        for r in records:
-            _check((r.id is None) == (r.up is None) != (r.alias is None))
-        downs += [(i, r.down) for i, r in enumerate(records, len(labels)) if r.down is not None]
-        labels += [r.label for r in records]
-        lives.extend([-1 if r.life is None else r.life for r in records])
-        registers = [r.attributes for r in records]
-        for place, attribute in enumerate(attributes):
-            values = [found[attribute][1] if attribute in found else None for found in registers]
-            codes[place].extend(vertices.coded(place, values))
-    _check(len(names) == len(labels) * keys.VERTEX_KEY.size)
-    numbers = np.frombuffer(names, dtype=">u4").astype(np.int64)
-    marks = {int(numbers[i]): mark for i, mark in downs}
-    vertices.load(numbers, labels, column(lives), marks, progress.n_lives)
-    vertices.n_ended = progress.n_ended
-    for place, told in enumerate(codes):
-        vertices.load_codes(place, numbers, column(told))
-    return vertices.n_held
-
-
-def _load_edges(graph: ResidentGraph, database: Database) -> int:
-    labels = graph.vertices.labels
-    if labels:
-        graph.edges.reserve(len(labels) - 1)
-    names, values = bytearray(), bytearray()
-    n_rows = 0
-    for block in database.scan_blocks(keys.EDGES, _TIES_AT_ONCE):
-        names += b"".join([key for key, _ in block])
-        values += b"".join([value for _, value in block])
-        n_rows += len(block)
-    _check(len(names) == n_rows * keys.EDGE_KEY.size)
-    _check(len(values) == n_rows * keys.EDGE_VALUE.size)
-    edges = np.frombuffer(names, dtype=">u8").astype(np.int64)
-    rows: Any = np.frombuffer(values, dtype=keys.EDGE_VALUE_DTYPE)
-    if len(edges):
-        held = np.array([label is not None for label in labels], dtype=np.bool_)
-        low, high = edges >> 32, edges & 0xFFFFFFFF
-        _check(int(low.min()) >= 0 and bool((low < high).all()) and int(high.max()) < len(labels))
-        _check(bool(held[low].all() and held[high].all()) and int(rows["present"].max()) <= 1)
-        _check(int(rows["origin"].max()) < len(graph.origins.names))
-    graph.edges.load(edges, rows["present"], rows["origin"], rows["time"], rows["offset"])
-    return n_rows
+        raise corrupted(path) from error
 
 
 class _StoredPosition(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -302,7 +209,7 @@ def read_positions(
     positions = {}
     for key, value in meta.items():
         if key.startswith(keys.META_POSITION):
-            (origin,) = keys.VERTEX_KEY.unpack(key.removeprefix(keys.META_POSITION))
+            (origin,) = keys.PAGE_KEY.unpack(key.removeprefix(keys.META_POSITION))
             stored = msgspec.msgpack.decode(value, type=_StoredPosition)
             positions[names[origin]] = Position(*msgspec.structs.astuple(stored))
     return positions

@@ -1,4 +1,4 @@
-"""Merging by maximum stamp: what one vertex remembers, and how a change alters it. Pure.
+"""Merging by maximum stamp: what people remember, and how commits alter it. Pure.
 
 Existence is never stored. A register that cannot matter any more is dropped at once, so equal
 histories leave equal registers whatever their order of arrival:
@@ -9,12 +9,17 @@ histories leave equal registers whatever their order of arrival:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+import dataclasses
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from ktsafe.state.changes import VertexDelete, VertexUpsert
+from ktsafe.state.ledger import Writes
 
 Mark: TypeAlias = tuple[int, int, int]
 """A stamp as the store holds it: (time_us, origin, offset), the origin a number in `Origins`."""
@@ -65,8 +70,6 @@ class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     ----------
     id:
         The person's id while the vertex exists, else None.
-    alias:
-        The keyed hash of the id while it does not exist, else None.
     up, down:
         The last change that made it exist, and the last that deleted it.
     attributes:
@@ -76,18 +79,10 @@ class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """
 
     id: str | None = None
-    alias: bytes | None = None
     up: Mark | None = None
     down: Mark | None = None
     attributes: dict[int, tuple[Mark, str | None]] = msgspec.field(default_factory=dict)
     life: int | None = None
-
-    @property
-    def label(self) -> str | bytes:
-        """The one of `id` and `alias` that is there."""
-        label = self.alias if self.id is None else self.id
-        assert label is not None
-        return label
 
     def upsert(self, mark: Mark, values: dict[int, str | None], origins: Origins) -> bool:
         """Merge an upsert; return whether anything changed (a redelivery changes nothing)."""
@@ -119,3 +114,124 @@ class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
             if origins.later(register[0], mark)
         }
         return True
+
+
+MARK: Any = np.dtype([("time", "<i8"), ("origin", "<u4"), ("offset", "<i8")])
+"""A mark by itself, as `packed_mark` stores it."""
+
+packed_mark: Final = struct.Struct("<qIq").pack
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decoder: Final = msgspec.msgpack.Decoder(VertexRecord)
+
+
+def decoded(value: bytes) -> VertexRecord:
+    """Return registers as stored.
+
+    Raises
+    ------
+    ValueError, msgspec.DecodeError
+        If they do not read back as written.
+    """
+    record = _decoder.decode(value)
+    if not (record.id is None) == (record.up is None) == (record.life is None):
+        raise ValueError("a person exists by halves")
+    return record
+
+
+def encoded(record: VertexRecord) -> bytes:
+    """Return registers as they are stored."""
+    return _encode(record)
+
+
+@dataclasses.dataclass(slots=True)
+class AlteredPeople:
+    """The people that a commit tells of.
+
+    Attributes
+    ----------
+    records:
+        Registers by keyed hash; those of whom nothing is remembered are added.
+    numbers:
+        Of the attributes in the schema; what is said of others is not kept.
+    n_lives, n_ended:
+        Lives given, and ended, so far.
+    """
+
+    records: dict[bytes, VertexRecord]
+    numbers: Mapping[str, int]
+    origins: Origins
+    n_lives: int
+    n_ended: int
+    altered: dict[bytes, None] = dataclasses.field(default_factory=dict)
+    n_new: int = 0
+    n_downs: int = 0  # more than before
+    _downs: dict[bytes, Mark] = dataclasses.field(default_factory=dict)
+
+    def merge(
+        self, changes: Iterable[tuple[bytes, Mark, VertexUpsert | VertexDelete]]
+    ) -> tuple[Writes, Writes]:
+        """Merge changes, in order; return what is to be written to `people` and to `downs`."""
+        for alias, mark, change in changes:
+            record = self.records.get(alias)
+            if record is None:
+                record = self.records[alias] = VertexRecord()
+                self.n_new += 1
+            if isinstance(change, VertexDelete):
+                is_altered = self._delete(alias, record, mark)
+            else:
+                is_altered = self._upsert(record, mark, change)
+            if is_altered:
+                self.altered[alias] = None
+        records, downs = self.records, self._downs
+        return (
+            {alias: _encode(records[alias]) for alias in self.altered},
+            {alias: packed_mark(*mark) for alias, mark in downs.items()},
+        )
+
+    def _upsert(self, record: VertexRecord, mark: Mark, change: VertexUpsert) -> bool:
+        numbers = self.numbers
+        values = {numbers[name]: x for name, x in change.attributes.items() if name in numbers}
+        if not record.upsert(mark, values, self.origins):
+            return False
+        if record.life is None:
+            record.id, record.life = change.id, self._new_life()
+        return True
+
+    def _delete(self, alias: bytes, record: VertexRecord, mark: Mark) -> bool:
+        is_first = record.down is None
+        if not record.delete(mark, self.origins):
+            return False
+        self.n_downs += is_first
+        self._downs[alias] = mark
+        if record.life is not None:
+            self.n_ended += 1
+            # By later news the person exists all the same: then what was known is deleted.
+            record.life = None if record.up is None else self._new_life()
+            record.id = None if record.up is None else record.id
+        return True
+
+    def _new_life(self) -> int:
+        self.n_lives += 1
+        return self.n_lives - 1
+
+
+def forget_downs(
+    aliases: Sequence[bytes], values: Sequence[bytes | None]
+) -> tuple[Writes, Writes, int]:
+    """Forget that people were deleted, given their registers.
+
+    Returns
+    -------
+    tuple
+        What is to be written to `people` and to `downs`, and of how many nothing is remembered.
+    """
+    writes: Writes = {}
+    for alias, value in zip(aliases, values, strict=True):
+        if value is None:
+            raise ValueError("a person has no registers")
+        record = decoded(value)
+        record.down = None
+        writes[alias] = None if record.up is None else _encode(record)
+    n_gone = sum(value is None for value in writes.values())
+    return writes, dict.fromkeys(aliases), n_gone

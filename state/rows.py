@@ -53,7 +53,7 @@ from ktsafe.state.held_rows import (
     marks_of,
     named_of,
 )
-from ktsafe.state.keys import HASH_BYTES, keyed_hash
+from ktsafe.state.keys import HASH_BYTES, Hashes
 
 ROWS_TOPIC: Final = "~rows"
 """Where the stamps of changes come from that rows come to."""
@@ -119,6 +119,7 @@ class _Resolution:
     def __init__(self, reader: RowReader, secret: bytes, schema: Schema) -> None:
         self._reader = reader
         self._secret = secret
+        self._hashes = Hashes(secret)
         self._schema = schema
         self._held: dict[bytes, Held | None] = {}
         self._named: dict[bytes, Named | None] = {}
@@ -127,7 +128,6 @@ class _Resolution:
         self._around: dict[bytes, set[bytes]] = {}  # Of aliases the first pairs in `_pairs`.
         self._n_around = 0
         self._ids: dict[bytes, str] = {}
-        self._aliases: dict[str, bytes] = {}
         self._row_keys: dict[tuple[str, bytes], bytes] = {}
         self._came: dict[bytes, None] = {}  # Those who had left, and are there.
         self._left: set[bytes] = set()  # Those who left now, for good or not: so did their ties.
@@ -441,10 +441,8 @@ class _Resolution:
 
     def _alias(self, person: str | None) -> bytes:
         assert person is not None
-        alias = self._aliases.get(person)
-        if alias is None:
-            alias = self._aliases[person] = keyed_hash(self._secret, person)
-            self._ids[alias] = person
+        alias = self._hashes.of(person)
+        self._ids[alias] = person
         return alias
 
 

@@ -1,7 +1,6 @@
-"""A snapshot: first a plain copy of the resident arrays, later the graph made from it.
+"""A snapshot: arrays by vertex number as a fold leaves them, and the graph made of them.
 
-Copying is all that has to happen at the checkpoint boundary. Sorting edges into a graph takes
-longer and is done when the snapshot is asked for, on the frozen copy.
+Attribute values are told as codes of categories.
 """
 
 from __future__ import annotations
@@ -9,15 +8,36 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import AttributedGraph, Schema
+from ktsafe import MISSING, AttributedGraph, Schema
+from ktsafe.errors import InvalidGraph
 
+MEMO_MAX: Final = 1 << 14
+"""Raw values per attribute whose category is remembered; numbers to be bucketed may be many."""
 Values: TypeAlias = tuple[NDArray[np.int32], tuple[str, ...]]
 """Codes, and the text of each."""
+
+
+def pair_codes(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the codes of ties between these numbers, as if they were not there.
+
+    A code is the lower number, the upper one, and whether the tie is there: 31, 31 and 1 bits.
+    """
+    return np.minimum(a, b) << 32 | np.maximum(a, b) << 1
+
+
+def lower(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the lower number of each tie."""
+    return codes >> 32
+
+
+def upper(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the upper number of each tie."""
+    return (codes & 0xFFFFFFFF) >> 1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,27 +54,21 @@ class GraphSnapshot:
     ids: Sequence[str]
     lives: NDArray[np.int64]
     n_lives: int
-    arrays: FrozenArrays
+    arrays: GraphArrays
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FrozenArrays:
-    """Copies of the resident arrays; N vertex numbers, R edge rows, d attributes.
+class GraphArrays:
+    """The graph by vertex number; N numbers, M ties, d attributes. Nobody alters it.
 
     Attributes
     ----------
-    labels:
-        The id of every number whose vertex exists; anything else for the others. Length N.
-    exists:
-        bool, shape (N,).
     codes:
         int32, shape (N, d), into `categories`.
     categories:
         Texts of the codes of each attribute, in the order in which they were first seen.
-    low, high:
-        int32, shape (R,): the ends of every edge row; -1 where a row is free.
-    present:
-        bool, shape (R,): whether the edge is there as soon as both ends exist.
+    edges:
+        int64, shape (M,), ascending: the codes of the ties that exist.
     lives:
         int64, shape (N,): the life of every number whose vertex exists, -1 for the others.
     n_lives:
@@ -62,22 +76,23 @@ class FrozenArrays:
     values:
         Of each attribute with groups the codes before groups, shape (N,), and their texts.
     lineage:
-        Arrays of one lineage number vertices, codes and rows alike, so two of them can be
-        compared position by position; others cannot.
+        Arrays of one lineage number vertices and codes alike, so two of them can be compared
+        position by position; others cannot, not even of one store.
     """
 
     schema: Schema
-    labels: Sequence[str | bytes | None]
-    exists: NDArray[np.bool_]
     codes: NDArray[np.int32]
     categories: tuple[tuple[str, ...], ...]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    present: NDArray[np.bool_]
+    edges: NDArray[np.int64]
     lives: NDArray[np.int64]
     n_lives: int
     lineage: object
     values: Mapping[str, Values] = dataclasses.field(default_factory=dict)
+
+    @property
+    def exists(self) -> NDArray[np.bool_]:
+        """Whether there is a vertex of each number."""
+        return self.lives >= 0
 
     def people_of_values(self) -> dict[str, Counter[str]]:
         """Return how many people have each value, of each attribute with groups."""
@@ -87,22 +102,27 @@ class FrozenArrays:
             found[name] = Counter({x: n for x, n in zip(texts, people, strict=True) if n})
         return found
 
-    def snapshot(self) -> GraphSnapshot:
+    def snapshot(self, ids: Sequence[str]) -> GraphSnapshot:
         """Return the graph: vertices by number, categories sorted and only those in use.
 
         Equal stores give equal snapshots, whatever the order in which values were first seen.
+
+        Parameters
+        ----------
+        ids:
+            Of the people who exist, by number.
         """
         numbers = np.flatnonzero(self.exists)
-        position = np.full(len(self.exists), -1, dtype=np.int64)
-        position[numbers] = np.arange(len(numbers))
-        low, high = self.low[self.present], self.high[self.present]
-        both = self.exists[low] & self.exists[high]
-        edges = np.column_stack((position[low[both]], position[high[both]]))
+        edges = np.empty((2, len(self.edges)), dtype=np.int32)
+        edges[0], edges[1] = lower(self.edges), upper(self.edges)
+        if len(numbers) and numbers[-1] >= len(numbers):  # Else no number is free between others.
+            position = np.full(len(self.lives), -1, dtype=np.int32)
+            position[numbers] = np.arange(len(numbers), dtype=np.int32)
+            edges = position[edges]
         categories, codes = self._recoded(self.codes[numbers])
-        ids = [self.labels[number] for number in numbers.tolist()]
         return GraphSnapshot(
-            graph=AttributedGraph.from_codes(self.schema, categories, codes, edges),
-            ids=[vertex_id for vertex_id in ids if isinstance(vertex_id, str)],
+            graph=AttributedGraph.from_codes(self.schema, categories, codes, edges.T),
+            ids=ids,
             lives=self.lives[numbers],
             n_lives=self.n_lives,
             arrays=self,
@@ -119,3 +139,69 @@ class FrozenArrays:
             out[:, j] = table[codes[:, j]]
             categories.append([texts[code] for code in used])
         return categories, out
+
+
+class Told(NamedTuple):
+    """An attribute of many vertices: codes, int32, and what each stands for.
+
+    `values` are the same before groups; None if the attribute has none.
+    """
+
+    codes: NDArray[np.int32]
+    texts: tuple[str, ...]
+    values: Values | None = None
+
+
+class Categories:
+    """The categories of every attribute of a schema, in the order in which they were first seen.
+
+    They only grow, so a code is the same for as long as the store is open.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        # Before groups, so the values of a group can be counted.
+        self._texts = [[schema.ungrouped(name, None)] for name in schema.attributes]
+        self._code_of: list[dict[str, int]] = [{texts[0]: 0} for texts in self._texts]
+        self._memos: list[dict[str | None, int]] = [{None: 0} for _ in schema.attributes]
+
+    def coded(self, position: int, values: Sequence[str | None]) -> list[int]:
+        """Return the codes of raw values of the attribute at a position of the schema."""
+        try:
+            return list(map(self._memos[position].__getitem__, values))
+        except KeyError:
+            return [self._code(position, value) for value in values]
+
+    def told(self, position: int, codes: NDArray[np.int32]) -> Told:
+        """Return the attribute at a position of the schema as releases tell it, in groups.
+
+        A code of a group is the same for ever, since categories only grow.
+        """
+        name, texts = self._schema.attributes[position], tuple(self._texts[position])
+        if name not in self._schema.groups:
+            return Told(codes, texts)
+        number: dict[str, int] = {}
+        groups = [self._schema.group(name, text) for text in texts]
+        group_of = [number.setdefault(group, len(number)) for group in groups]
+        return Told(np.array(group_of, dtype=np.int32)[codes], tuple(number), (codes, texts))
+
+    def _code(self, position: int, value: str | None) -> int:
+        memo = self._memos[position]
+        code = memo.get(value)
+        if code is None:
+            assert value is not None
+            category = self._ungrouped(self._schema.attributes[position], value)
+            texts = self._texts[position]
+            code = self._code_of[position].setdefault(category, len(texts))
+            if code == len(texts):
+                texts.append(category)
+            if len(memo) < MEMO_MAX:
+                memo[value] = code
+        return code
+
+    def _ungrouped(self, name: str, value: str) -> str:
+        try:
+            return self._schema.ungrouped(name, value)
+        except InvalidGraph:
+            # The event layer refuses such values; one that is stored anyway counts as missing.
+            return MISSING

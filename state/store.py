@@ -1,4 +1,4 @@
-"""What a graph store is; `rocksdb`, and one in memory for tests, pass one suite.
+"""What a graph store is; `rocksdb`, and one in memory for tests, differ in where it is kept.
 
 State semantics (each register merges by maximum stamp):
 
@@ -7,48 +7,54 @@ State semantics (each register merges by maximum stamp):
 - per edge {min, max} whether it is present; it exists iff present, both ends exist and its stamp
   exceeds both `down`s. It waits while an end does not exist.
 
-Existence is derived, never stored. What lies at or below `down` is physically deleted.
+Existence is derived, never stored. People are merged when they are committed; what was said of ties
+is kept as it was said, and resolved by a fold: at a cut, when the graph is asked for, and when more
+was said than a tenth of what is known. What lies at or below `down` is physically deleted then.
 """
 
 from __future__ import annotations
 
 import abc
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.state import change_log, keys
 from ktsafe.state.changes import RowChange, TableCleared, Told
-from ktsafe.state.ledger import Ledger, PendingCut
-from ktsafe.state.resident import ResidentGraph
+from ktsafe.state.database import Storage, StoredRows
+from ktsafe.state.errors import StateError, StateUnusable
+from ktsafe.state.fold import Folded
+from ktsafe.state.folder import corrupted
+from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
+from ktsafe.state.recovery import Recovered, meta_rows
+from ktsafe.state.registers import AlteredPeople, VertexRecord, decoded
 from ktsafe.state.rows import Resolved, holds_rows, resolve
-from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
+from ktsafe.state.store_progress import Position, Progress, counted
 
+LOGGED_MIN: Final = 100_000
+"""Changes that wait for a fold without a cut, at least: some 5 MB, which are read in a moment."""
+LOGGED_PART: Final = 10
+"""More wait where the graph is large: as many as this part of its ties. A fold reads all of them,
+so it costs each change as much as reading ten ties, 0.3 core microseconds."""
 
-class Position(NamedTuple):
-    """How far a partition is read, durable with the changes read so far.
+KeptCut: TypeAlias = AbstractContextManager[tuple[StoredRows, Progress]]
+"""The database of a cut, as long as it is open, and how far it is."""
 
-    `next_offset` is that behind the last record read. `time_us_max` is M_p, the greatest accepted
-    event time (None before the first). Up to `passed` there is no record more, if that is further:
-    offsets between may have held the marks of transactions.
-    """
-
-    next_offset: int
-    time_us_max: int | None
-    passed: int = 0
-
-    @property
-    def start(self) -> int:
-        """The offset from which reading goes on."""
-        return max(self.next_offset, self.passed)
+_encode_logged: Final = msgspec.msgpack.Encoder().encode
 
 
 class GraphStore(abc.ABC):
     """One writer's store of the true graph, the positions read, and the ledger.
 
-    Whatever it is kept on, the graph is resident: subclasses make what was merged durable.
+    Methods may be called from several threads; writes go one after the other. After an error in a
+    write only `close` works, since nobody knows what became durable: open the store again.
 
     Attributes
     ----------
@@ -58,15 +64,30 @@ class GraphStore(abc.ABC):
 
     ledger: Ledger
 
-    def __init__(
-        self,
-        graph: ResidentGraph,
-        positions: dict[tuple[str, int], Position],
-        identity: dict[str, str],
-    ) -> None:
-        self._graph = graph
-        self._positions = positions
-        self._identity = identity
+    def __init__(self, database: Storage, recovered: Recovered) -> None:
+        self._database = database
+        self._known = recovered.known
+        self._names = recovered.attributes
+        self._secret = recovered.secret
+        self._positions = recovered.positions
+        self._identity = recovered.identity
+        self._progress = recovered.progress
+        self._horizon_us: int | None = None
+        self._at_cut: tuple[GraphArrays, list[str]] | None = None
+        self._graph: Folded | None = None  # As of some commit, once it was asked for.
+        self._failed: StateError | None = None
+        self._is_open = True
+        self._lock = threading.RLock()
+        storage = LedgerStorage(
+            self._write_ledger,
+            self._read_pages,
+            self._drop_pages,
+            self._cut_gone,
+            lambda: corrupted(database.path),
+        )
+        with self._checked():
+            self.ledger = Ledger(dict(database.all(keys.LEDGER)), storage)
+        self.ledger.drop_orphans()
 
     def positions(self) -> dict[tuple[str, int], Position]:
         """Return the durable position of every partition seen so far."""
@@ -77,27 +98,46 @@ class GraphStore(abc.ABC):
         return dict(self._identity)
 
     def counts(self) -> Mapping[str, int]:
-        """Return `vertices`, `edges`, `edges_waiting` and `tombstones` as of the last commit."""
-        return self._graph.counts()
+        """Return `vertices`, `edges`, `edges_waiting` and `tombstones`, as of the last cut.
+
+        Or as of a later time, if so much was said that it was folded then.
+        """
+        return counted(self._progress)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is known of any person or tie, in the graph or in the log."""
+        progress = self._progress
+        return not (progress.n_people or progress.n_log or progress.n_places)
 
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
         """Return for each person whether no life among the first `n_lives` goes on.
 
         With the `n_lives` of a release: whether its person was deleted since, even
-        if a person of the same id exists again.
+        if a person of the same id exists again. For a few; `people` is for many.
         """
-        return self._graph.vertices.gone(ids, n_lives)
+        records = self._records([self.alias(vertex_id) for vertex_id in ids])
+        return [r is None or r.life is None or r.life >= n_lives for r in records]
 
     def alias(self, vertex_id: str) -> bytes:
-        """Return the keyed hash by which this store remembers absent persons."""
-        return self._graph.vertices.alias(vertex_id)
+        """Return the keyed hash by which this store remembers a person."""
+        return keys.Hashes(self._secret).of(vertex_id)
 
     def people_behind(self, aliases: Sequence[bytes]) -> list[str | None]:
-        """Return the persons that exist and have these keyed hashes; a whole scan."""
-        wanted = set(aliases)
-        ids = list(self._graph.vertices.numbers)
-        found = {alias: name for name in ids if (alias := self.alias(name)) in wanted}
-        return [found.get(alias) for alias in aliases]
+        """Return the persons that exist and have these keyed hashes."""
+        return [record.id if record else None for record in self._records(aliases)]
+
+    def people(self) -> dict[str, int]:
+        """Return the lives that go on, by id."""
+        with self._lock:
+            places = self._folded().places
+            with self._checked():
+                return dict(zip(places.ids(), places.lives_given().tolist(), strict=True))
+
+    def lives(self) -> NDArray[np.int64]:
+        """Return the lives that go on, int64, by vertex number."""
+        with self._lock:
+            return self._folded().places.lives_given()
 
     @property
     def holds_rows(self) -> bool:
@@ -107,19 +147,21 @@ class GraphStore(abc.ABC):
     def resolve(self, told: Sequence[Told]) -> Resolved:
         """Return what becomes of the graph; nothing is changed before `commit`."""
         if isinstance(next(iter(told), None), RowChange | TableCleared) or self.holds_rows:
-            graph = self._graph
-            return resolve(told, self, graph.vertices.secret, graph.schema)
+            return resolve(told, self, self._secret, self._known.schema)
         return Resolved(told, {}, ())  # type: ignore[arg-type]  # No row among them.
 
-    @abc.abstractmethod
-    def rows(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def rows(self, names: Sequence[bytes]) -> list[bytes | None]:
         """Return what is held of rows, by keys as `ktsafe.state.rows` draws them."""
+        with self._lock:
+            self._check_usable()
+            return self._database.get_many(keys.ROWS, names)
 
-    @abc.abstractmethod
     def rows_from(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield what is held by keys that begin so, ascending."""
+        with self._lock:
+            self._check_usable()
+            return self._database.scan_from(keys.ROWS, prefix)
 
-    @abc.abstractmethod
     def commit(
         self,
         changes: Sequence[Told] | Resolved,
@@ -128,45 +170,115 @@ class GraphStore(abc.ABC):
         source_identity: Mapping[str, str] | None = None,
         cut: PendingCut | None = None,
     ) -> None:
-        """Merge `changes` and advance `positions` in one atomic, synced write: a checkpoint.
+        """Take in `changes` and advance `positions` in one atomic, synced write: a checkpoint.
 
-        Rows are held in the same write. Those that need a row of before, which is not held, are
-        passed over: `resolve` says which they are.
+        1. Read the rows of tables that are told of, and the registers of people, and merge.
+        2. Write them, what is said of ties, positions, source identity and cut in one synced batch.
+        3. With `cut`: keep the database as it is, before anything else is written. A crash between
+           2 and 3 leaves the live state equal to the cut's, and the next start makes up for it.
+        4. With `cut`: resolve what was said.
+        5. Fold if much has been said. A crash before it leaves that to the next commit.
 
-        With `cut` the checkpoint is a release cut: it is recorded in the same write, and the state
-        as of now stays readable through `cut_snapshot` until `Ledger.stage` consumes the cut.
+        Rows that need a row of before, which is not held, are passed over: `resolve` says which.
+
+        With `cut` the checkpoint is a release cut: the state as of now stays readable through
+        `cut_snapshot` until `Ledger.stage` consumes the cut.
+
+        Raises
+        ------
+        ValueError
+            If an edge has one end only, or a cut is pending already; nothing has happened.
+        StateUnusable, StateCorrupted
+            If the commit is not known to be durable; the store must be opened again.
         """
+        with self._lock:
+            self._check_usable()
+            cut_writes = {} if cut is None else self.ledger.take_cut(cut)
+            merged, rows, _ = changes if isinstance(changes, Resolved) else self.resolve(changes)
+            said = change_log.said(merged, keys.Hashes(self._secret), self._known.origins)
+            people = self._people([alias for alias, _, _ in said.people])
+            with self._all_or_closed("commit"):
+                writes: dict[str, Writes] = {keys.LEDGER: cut_writes, keys.ROWS: rows}
+                writes[keys.PEOPLE], writes[keys.DOWNS] = people.merge(said.people)
+                logged = said.logged(people.altered)
+                before = self._progress
+                if len(logged):
+                    name = keys.LONG_KEY.pack(before.commits + 1)
+                    writes[keys.CHANGES] = {name: _encode_logged(logged)}
+                progress = msgspec.structs.replace(
+                    before,
+                    cut_commits=before.commits + 1 if cut else before.cut_commits,
+                    n_lives=people.n_lives,
+                    n_ended=people.n_ended,
+                    n_people=before.n_people + people.n_new,
+                    n_downs=before.n_downs + people.n_downs,
+                    n_log=before.n_log + bool(len(logged)),
+                    n_logged=before.n_logged + len(logged),
+                )
+                self._write(writes, progress, positions, source_identity)
+                if cut is not None:
+                    self._keep_cut(cut)
+                    self.ledger.cut_taken(cut)
+            if cut is not None:
+                self._at_cut = self._arrays(self._folded())
+            if progress.n_logged > max(LOGGED_MIN, self._n_ties() // LOGGED_PART):
+                self._fold()
 
-    @abc.abstractmethod
     def snapshot(self) -> GraphSnapshot:
-        """Return a copy of the graph as of the last commit."""
+        """Return the graph as of the last commit."""
+        with self._lock:
+            arrays, ids = self._arrays(self._folded())
+        return arrays.snapshot(ids)
 
-    @abc.abstractmethod
     def cut_snapshot(self) -> GraphSnapshot | None:
         """Return the graph as of the pending release cut, after a crash too; None without one."""
+        with self._lock:
+            self._check_usable()
+            cut = self.ledger.pending_cut()
+            if cut is None:
+                return None
+            # Whoever asks again reads it from the disk: it is not kept beside the release.
+            found, self._at_cut = self._at_cut, None
+            if found is None:
+                with self._kept_cut(cut) as (database, progress), self._checked():
+                    if progress.commits != self._progress.cut_commits:
+                        raise ValueError("it is of another commit")
+                    found = self._arrays(Folded(database, self._known, progress))
+        arrays, ids = found
+        return arrays.snapshot(ids)
 
-    @abc.abstractmethod
-    def prune(self, horizon_us: int) -> int:
-        """Forget tombstones older than `horizon_us`, which no accepted event can precede.
+    def prune(self, horizon_us: int) -> None:
+        """Let the next fold forget tombstones older than `horizon_us`.
 
-        Returns the number forgotten.
+        No event that is accepted later can precede it.
         """
+        with self._lock:
+            self._check_usable()
+            self._horizon_us = max(horizon_us, self._horizon_us or horizon_us)
 
-    def lives(self) -> NDArray[np.int64]:
-        """Return the lives that go on, int64, by vertex number."""
-        lives = np.array(self._graph.vertices.lives, dtype=np.int64)
-        return lives[lives >= 0]
-
-    @abc.abstractmethod
     def erasures_pending(self) -> int:
         """Return how many lives ended since the last `scrub`: bytes of them may be on disk."""
+        return self._progress.n_ended - self._progress.n_scrubbed
 
-    @abc.abstractmethod
     def scrub(self) -> None:
         """Rewrite what is stored until no byte of deleted persons is left in the store.
 
         The state of a pending release cut keeps its own; drop the cut or stage its release first.
+
+        1. Fold, so that ties of theirs go, and what they showed.
+        2. Write every column family from the log to tables; the log before it goes.
+        3. Compact: what was overwritten or deleted goes with the old tables.
+        4. Note how many lives had ended at step 1. A crash before it repeats the work.
         """
+        with self._lock:
+            self._check_usable()
+            n_ended = self._progress.n_ended
+            self.thaw()  # A copy that is being made begins again, without the deleted.
+            self._fold()
+            self._database.scrub()
+            with self._all_or_closed("scrub"):
+                progress = msgspec.structs.replace(self._progress, n_scrubbed=n_ended)
+                self._write({}, progress)
 
     @abc.abstractmethod
     def freeze(self) -> Path:
@@ -191,3 +303,139 @@ class GraphStore(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """Release every handle and the lock. Safe to call twice."""
+
+    @abc.abstractmethod
+    def _keep_cut(self, cut: PendingCut) -> None:
+        """Keep the database as it is now."""
+
+    @abc.abstractmethod
+    def _kept_cut(self, cut: PendingCut) -> KeptCut:
+        """Open what `_keep_cut` kept, and read how far it is."""
+
+    @abc.abstractmethod
+    def _cut_gone(self) -> None:
+        """Let go of what `_keep_cut` kept."""
+
+    @abc.abstractmethod
+    def _committed(self, commits: int) -> None:
+        """Take note that so many commits are durable."""
+
+    def _check_usable(self) -> None:
+        if not self._is_open:
+            raise StateUnusable("use the store", str(self._database.path), "It is closed.")
+        if self._failed is not None:
+            raise self._failed
+
+    @contextmanager
+    def _all_or_closed(self, op: str) -> Iterator[None]:
+        """Write inside; if it is not known whether the disk followed, close for good."""
+        hint = "An earlier write failed. Start again to go on from the disk."
+        self._failed = StateUnusable(op, str(self._database.path), hint)
+        yield
+        self._failed = None
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        """Call rows that do not read back as written what they are."""
+        try:
+            yield
+        except (LookupError, ValueError, msgspec.DecodeError) as error:
+            raise corrupted(self._database.path) from error
+
+    def _folded(self) -> Folded:
+        """Return the graph as of the last commit; nothing is written."""
+        self._check_usable()
+        graph, self._graph = self._graph, None  # Nobody knows what an error leaves of it.
+        with self._checked():
+            if graph is None:
+                graph = Folded(self._database, self._known, self._progress)
+            else:
+                graph.follow(self._progress)
+        self._progress = msgspec.structs.replace(self._progress, **graph.counts)
+        self._graph = graph
+        return graph
+
+    def _fold(self) -> None:
+        """Write what became of the graph since the last fold."""
+        graph = self._folded()
+        if self._progress.n_log or self._horizon_us is not None:
+            with self._all_or_closed("fold"):
+                with self._checked():
+                    writes, progress = graph.writes(self._progress, self._horizon_us)
+                self._write(writes, progress)
+            self._horizon_us = None
+
+    def _arrays(self, graph: Folded) -> tuple[GraphArrays, list[str]]:
+        with self._checked():
+            return graph.arrays(), graph.places.ids()
+
+    def _n_ties(self) -> int:
+        return self._progress.edges + self._progress.edges_waiting
+
+    def _records(self, aliases: Sequence[bytes]) -> list[VertexRecord | None]:
+        with self._lock:
+            self._check_usable()
+            values = self._database.get_many(keys.PEOPLE, aliases)
+        with self._checked():
+            return [None if value is None else decoded(value) for value in values]
+
+    def _people(self, aliases: Sequence[bytes]) -> AlteredPeople:
+        """Return the registers of people, as far as something is remembered of them."""
+        wanted = list(dict.fromkeys(aliases))
+        found = zip(wanted, self._records(wanted), strict=True)
+        known, schema = self._known, self._known.schema
+        return AlteredPeople(
+            records={alias: record for alias, record in found if record is not None},
+            numbers=dict(zip(schema.attributes, known.attributes, strict=True)),
+            origins=known.origins,
+            n_lives=self._progress.n_lives,
+            n_ended=self._progress.n_ended,
+        )
+
+    def _write(
+        self,
+        writes: Mapping[str, Writes],
+        progress: Progress,
+        positions: Mapping[tuple[str, int], Position] | None = None,
+        identity: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write all of a commit in one synced batch, then move the resident positions on."""
+        batch = self._database.batch()
+        for family, rows in writes.items():
+            batch.write(family, rows)
+        progress = msgspec.structs.replace(progress, commits=self._progress.commits + 1)
+        at = positions or {}
+        meta = meta_rows(self._known.origins, self._names, at, identity, progress)
+        batch.write(keys.META, meta)
+        self._database.commit(batch)
+        self._committed(progress.commits)
+        self._progress = progress
+        self._positions.update({(p[0], p[1]): Position(*to) for p, to in at.items()})
+        if identity is not None:
+            self._identity = dict(identity)
+
+    def _write_ledger(self, entries: Writes, pages: Writes) -> None:
+        with self._lock:
+            self._check_usable()
+            with self._all_or_closed("write the ledger"):
+                batch = self._database.batch()
+                batch.write(keys.LEDGER, entries)
+                batch.write(keys.PAGES, pages)
+                # Counts of a cut are durable with its release.
+                batch.write(keys.META, {keys.META_PROGRESS: msgspec.msgpack.encode(self._progress)})
+                self._database.commit(batch)
+                # What no feed can rebuild does not stay in the tail of a log for long.
+                self._database.flush(keys.LEDGER)
+                if pages:
+                    self._database.flush(keys.PAGES)
+
+    def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
+        with self._lock:
+            self._check_usable()
+            return self._database.get_many(keys.PAGES, names)
+
+    def _drop_pages(self, prefix: bytes) -> None:
+        with self._lock:
+            self._check_usable()
+            with self._all_or_closed("write the ledger"):
+                self._database.drop(keys.PAGES, prefix)

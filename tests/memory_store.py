@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ktsafe import Schema
-from ktsafe.state.changes import Change, Told
+from ktsafe.state import keys
 from ktsafe.state.errors import StateUnusable
-from ktsafe.state.keys import SECRET_BYTES
-from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
-from ktsafe.state.registers import Origins, VertexRecord
-from ktsafe.state.resident import ResidentGraph, Touched
-from ktsafe.state.rows import Resolved
-from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
-from ktsafe.state.store import GraphStore, Position
+from ktsafe.state.ledger import PendingCut, Writes
+from ktsafe.state.recovery import initialize, recover
+from ktsafe.state.store import GraphStore
+from ktsafe.state.store_progress import Position, Progress
+
+Families = dict[str, dict[bytes, bytes]]
+
+
+class MemoryBatch:
+    """Writes that take effect together."""
+
+    def __init__(self) -> None:
+        self.writes: list[tuple[str, Writes]] = []
+
+    def write(self, family: str, writes: Writes) -> None:
+        """Add puts and, for None, deletes in one column family."""
+        self.writes.append((family, dict(writes)))
 
 
 @dataclasses.dataclass(slots=True)
@@ -25,37 +37,67 @@ class MemoryDisk:
 
     Attributes
     ----------
-    writes:
-        What was merged, commit by commit, or the horizons of what was forgotten, in order.
-    entries, pages:
-        Of the ledger.
-    n_until_cut:
-        How many of `writes` the pending cut stands on.
+    families:
+        Rows by column family.
+    cut:
+        The rows as of the pending cut.
     """
 
-    secret: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(SECRET_BYTES))
-    writes: list[Sequence[Change] | int] = dataclasses.field(default_factory=list)
-    positions: dict[tuple[str, int], Position] = dataclasses.field(default_factory=dict)
-    identity: dict[str, str] = dataclasses.field(default_factory=dict)
-    entries: dict[bytes, bytes] = dataclasses.field(default_factory=lambda: dict(EMPTY))
-    pages: dict[bytes, bytes] = dataclasses.field(default_factory=dict)
-    rows: dict[bytes, bytes] = dataclasses.field(default_factory=dict)
-    n_scrubbed: int = 0
-    n_until_cut: int = -1
+    secret: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(32))
+    families: Families = dataclasses.field(default_factory=lambda: {x: {} for x in keys.FAMILIES})
+    cut: Families | None = None
+    path: Path = Path("memory")
+
+    @property
+    def positions(self) -> dict[tuple[str, int], Position]:
+        """How far partitions are read."""
+        is_new = not self.families[keys.META]
+        return {} if is_new else recover(self, _NO_SCHEMA, self.path).positions
 
     def copy(self) -> MemoryDisk:
         """Return a backup."""
-        return MemoryDisk(
-            self.secret,
-            list(self.writes),
-            dict(self.positions),
-            dict(self.identity),
-            dict(self.entries),
-            dict(self.pages),
-            dict(self.rows),
-            self.n_scrubbed,
-            self.n_until_cut,
-        )
+        return copy.deepcopy(self)
+
+    def get_many(self, family: str, names: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of keys."""
+        return list(map(self.families[family].get, names))
+
+    def all(self, family: str, after: bytes | None = None) -> list[tuple[bytes, bytes]]:
+        """Return every key and value of a column family, or those behind a key, ascending."""
+        rows = sorted(self.families[family].items())
+        return [row for row in rows if after is None or row[0] > after]
+
+    def scan_from(self, family: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys that begin so, and their values, ascending."""
+        yield from (row for row in self.all(family) if row[0].startswith(prefix))
+
+    def batch(self) -> MemoryBatch:
+        """Return a new, empty batch."""
+        return MemoryBatch()
+
+    def commit(self, batch: MemoryBatch) -> None:
+        """Write a batch."""
+        for family, writes in batch.writes:
+            kept = self.families[family]
+            for name, value in writes.items():
+                if value is None:
+                    kept.pop(name, None)
+                else:
+                    kept[name] = bytes(value)
+
+    def flush(self, family: str) -> None:
+        """Do nothing: there is no log."""
+
+    def drop(self, family: str, prefix: bytes) -> None:
+        """Delete all rows whose keys begin so."""
+        for key in [key for key in self.families[family] if key.startswith(prefix)]:
+            del self.families[family][key]
+
+    def scrub(self) -> None:
+        """Do nothing: what is overwritten in memory is gone."""
+
+
+_NO_SCHEMA = Schema(("a",), "b", frozenset({"c"}))
 
 
 class MemoryStore(GraphStore):
@@ -63,78 +105,12 @@ class MemoryStore(GraphStore):
 
     def __init__(self, schema: Schema, disk: MemoryDisk | None = None) -> None:
         self.disk = disk or MemoryDisk()
-        graph = ResidentGraph(schema, [], Origins(), self.disk.secret)
-        super().__init__(graph, dict(self.disk.positions), dict(self.disk.identity))
-        self._records: dict[int, VertexRecord] = {}
-        self._frozen: FrozenArrays | None = None
-        for number, written in enumerate(self.disk.writes):
-            if isinstance(written, int):
-                self._forget(written)
-            else:
-                self._merge(written)
-            if number + 1 == self.disk.n_until_cut:
-                self._frozen = self._graph.freeze()
-        storage = LedgerStorage(
-            self._write, self._read_pages, self._drop_pages, self._cut_gone, _impossible
-        )
-        self.ledger = Ledger(self.disk.entries, storage)
-        self.ledger.drop_orphans()
+        if not self.disk.families[keys.META]:
+            initialize(self.disk, schema, self.disk.secret)
+        super().__init__(self.disk, recover(self.disk, schema, self.disk.path))
 
-    def commit(
-        self,
-        changes: Sequence[Told] | Resolved,
-        positions: Mapping[tuple[str, int], Position],
-        *,
-        source_identity: Mapping[str, str] | None = None,
-        cut: PendingCut | None = None,
-    ) -> None:
-        """Merge `changes` and advance `positions`; with `cut` freeze the state as of now."""
-        disk = self.disk
-        cut_writes: Writes = {} if cut is None else self.ledger.take_cut(cut)
-        merged, rows, _ = changes if isinstance(changes, Resolved) else self.resolve(changes)
-        self._merge(merged)
-        disk.writes.append(list(merged))
-        _update(disk.rows, rows)
-        for (topic, partition), position in positions.items():
-            self._positions[topic, partition] = Position(*position)
-        if source_identity is not None:
-            self._identity = dict(source_identity)
-        disk.positions, disk.identity = dict(self._positions), dict(self._identity)
-        self._write(cut_writes, {})
-        if cut is not None:
-            disk.n_until_cut = len(disk.writes)
-            self._frozen = self._graph.freeze()
-            self.ledger.cut_taken(cut)
-
-    def rows(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return what is held of rows."""
-        return [self.disk.rows.get(key) for key in keys]
-
-    def rows_from(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield what is held by keys that begin so, ascending."""
-        yield from sorted(item for item in self.disk.rows.items() if item[0].startswith(prefix))
-
-    def snapshot(self) -> GraphSnapshot:
-        """Return a copy of the graph as of the last commit."""
-        return self._graph.freeze().snapshot()
-
-    def cut_snapshot(self) -> GraphSnapshot | None:
-        """Return the graph as of the pending release cut; None without one."""
-        return None if self._frozen is None else self._frozen.snapshot()
-
-    def prune(self, horizon_us: int) -> int:
-        """Forget tombstones older than `horizon_us`; return how many."""
-        if forgotten := self._forget(horizon_us):
-            self.disk.writes.append(horizon_us)
-        return forgotten
-
-    def erasures_pending(self) -> int:
-        """Return how many lives ended since the last `scrub`."""
-        return self._graph.vertices.n_ended - self.disk.n_scrubbed
-
-    def scrub(self) -> None:
-        """Note that nothing is left: what is overwritten in memory is gone."""
-        self.disk.n_scrubbed = self._graph.vertices.n_ended
+    def __deepcopy__(self, _memo: object) -> MemoryStore:
+        return MemoryStore(self._known.schema, self.disk.copy())
 
     def freeze(self) -> Path:
         """Refuse: there is no disk."""
@@ -150,48 +126,17 @@ class MemoryStore(GraphStore):
     def close(self) -> None:
         """Do nothing: there is no handle and no lock."""
 
-    def _merge(self, changes: Sequence[Change]) -> None:
-        self._apply(self._graph.merge(changes, self._graph.prepare(changes, self._read)))
+    def _keep_cut(self, _cut: PendingCut) -> None:
+        self.disk.cut = copy.deepcopy(self.disk.families)
 
-    def _forget(self, horizon_us: int) -> int:
-        numbers, edge_keys = self._graph.tombstones(horizon_us)
-        self._apply(self._graph.forget(numbers, edge_keys, self._read(numbers)))
-        return len(numbers) + len(edge_keys)
+    @contextmanager
+    def _kept_cut(self, _cut: PendingCut) -> Iterator[tuple[MemoryDisk, Progress]]:
+        assert self.disk.cut is not None
+        kept = MemoryDisk(self.disk.secret, self.disk.cut)
+        yield kept, recover(kept, self._known.schema, kept.path).progress
 
-    def _read(self, numbers: Sequence[int]) -> list[VertexRecord]:
-        return [self._records[number] for number in numbers]
-
-    def _apply(self, touched: Touched) -> None:
-        for number, record in touched.vertices.items():
-            if record is None:
-                self._records.pop(number, None)
-            else:
-                self._records[number] = record
-
-    # Storage of the ledger
-
-    def _write(self, entries: Writes, pages: Writes) -> None:
-        for kept, changed in ((self.disk.entries, entries), (self.disk.pages, pages)):
-            _update(kept, changed)
-
-    def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
-        return [self.disk.pages.get(name) for name in names]
-
-    def _drop_pages(self, prefix: bytes) -> None:
-        for key in [key for key in self.disk.pages if key.startswith(prefix)]:
-            del self.disk.pages[key]
+    def _committed(self, commits: int) -> None:
+        pass
 
     def _cut_gone(self) -> None:
-        self._frozen, self.disk.n_until_cut = None, -1
-
-
-def _update(kept: dict[bytes, bytes], changed: Writes) -> None:
-    for name, value in changed.items():
-        if value is None:
-            kept.pop(name, None)
-        else:
-            kept[name] = value
-
-
-def _impossible() -> Exception:
-    return AssertionError("memory does not keep what was written")
+        self._at_cut = self.disk.cut = None

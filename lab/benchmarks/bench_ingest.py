@@ -29,8 +29,9 @@ from ktsafe import Schema
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe.connectors.kafka_topics.fetched_records import FetchedRecords
+from ktsafe.state import change_log
 from ktsafe.state.database import Database
-from ktsafe.state.resident import ResidentGraph
+from ktsafe.state.registers import AlteredPeople
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.config import settings as config
@@ -238,8 +239,8 @@ def _ingest(settings: config.Settings, count: int, stages: Stages) -> tuple[floa
     stages.watch(source, "poll", "poll")
     stages.watch(Ingest, "_take", "decode and judge")
     stages.watch(store, "commit", "checkpoint, all else")
-    stages.watch(ResidentGraph, "prepare", "checkpoint, read registers")
-    stages.watch(ResidentGraph, "merge", "checkpoint, merge")
+    stages.watch(change_log, "said", "checkpoint, hashes and columns")
+    stages.watch(AlteredPeople, "merge", "checkpoint, people")
     stages.watch(Database, "commit", "checkpoint, synced write")
     ingest = Ingest(
         source,

@@ -139,7 +139,7 @@ def restore_state(
     private = places.private_folder(settings)
     listing = backups.restore(backup, private, lambda store: examine(store, settings.schema))
     erased = noted_since(private, listing.made_us)
-    back = people_behind(private / STORE, settings.schema, erased) if erased else []
+    back = people_behind(private / STORE, erased) if erased else []
     made = rfc3339(listing.made_us)
     report = {
         "restored": str(private),

@@ -24,7 +24,8 @@ from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, T
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
-from ktsafe.state.store import GraphStore, Position
+from ktsafe.state.store import GraphStore
+from ktsafe.state.store_progress import Position
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
 from ktsafe.stream.ingest.held import Held

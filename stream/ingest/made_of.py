@@ -44,7 +44,7 @@ def check_made_of(store: GraphStore, *, rows: bool, ties: str | frozenset[str]) 
     ------
     StateMismatch
     """
-    if store.holds_rows == rows or (rows and not any(store.counts().values())):
+    if store.holds_rows == rows or (rows and store.is_blank):
         if rows and ties_of(store) not in {None, ties}:
             hint = "Its rows were counted as ties in another way. Begin with a new state folder."
             raise StateMismatch("read the feed", "the state", hint)

@@ -9,7 +9,7 @@ staged, and erasure waits for that. Backups, the feed itself, and dead letters a
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -214,6 +214,7 @@ def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
     records = {record.release_id: record for record in store.ledger.releases()}
     finish_rewrites(records.values(), audit_dir)
     paths, blanked = sorted(audit_dir.glob(f"*/{MAPPING}")), 0
+    lives = store.people() if paths else {}
     for start in range(0, len(paths), REWRITTEN_AT_ONCE):
         changed: dict[str, dict[str, str]] = {}
         for path in paths[start : start + REWRITTEN_AT_ONCE]:
@@ -221,7 +222,7 @@ def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
             if record is not None:
                 check_recorded(record, audit_dir)
             n_lives = ALL_LIVES if record is None else record.n_lives
-            n_blanked, digest = _blank(path, store, n_lives)
+            n_blanked, digest = _blank(path, lives, n_lives)
             if n_blanked:
                 blanked += n_blanked
                 changed[path.parent.name] = {MAPPING: digest}
@@ -233,7 +234,7 @@ def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
     return blanked
 
 
-def _blank(path: Path, store: GraphStore, n_lives: int) -> tuple[int, str]:
+def _blank(path: Path, lives: Mapping[str, int], n_lives: int) -> tuple[int, str]:
     """Write a mapping without the deleted beside it; return the entries blanked and the sha256."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -242,7 +243,7 @@ def _blank(path: Path, store: GraphStore, n_lives: int) -> tuple[int, str]:
         subject = f"the private audit of {path.parent.name} ({MAPPING})"
         raise StateCorrupted("read the mapping", subject, RESTORE) from error
     named = [row for row in rows if row[1]]
-    gone = store.gone([row[1] for row in named], n_lives)
+    gone = [lives.get(row[1], n_lives) >= n_lives for row in named]
     for row, is_gone in zip(named, gone, strict=True):
         if is_gone:
             row[1] = ""

@@ -32,7 +32,7 @@ from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.recovery import open_database
-from ktsafe.state.store import Position
+from ktsafe.state.store_progress import Position
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import gathered
 from ktsafe.stream.ingest import events

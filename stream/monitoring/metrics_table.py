@@ -171,7 +171,8 @@ INGEST: Final = (
     Metric(
         "ktsafe_graph_elements",
         "state",
-        "PRIVATE: size of the true graph; compared with a release it tells what was inserted.",
+        "PRIVATE: size of the true graph as of the last fold (a cut, or much that was said); "
+        "compared with a release it tells what was inserted.",
         {"element": GRAPH_ELEMENTS},
         lambda counts, _bytes: {(each,): counts.get(each, 0) for each in GRAPH_ELEMENTS},
     ),

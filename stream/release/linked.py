@@ -41,7 +41,7 @@ from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, SequenceAud
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
-from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
+from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
 from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
@@ -125,8 +125,8 @@ class LinkedReleases:
         self._read: Mapping[str, bytes] = {}
         self._trial: SequenceAuditor | None = None
         # What the last staged release was made of, and how many ties that had; and the next one.
-        self._before: tuple[FrozenArrays, int] | None = None
-        self._next: tuple[FrozenArrays, int] | None = None
+        self._before: tuple[GraphArrays, int] | None = None
+        self._next: tuple[GraphArrays, int] | None = None
 
     def open(self, ledger: Ledger) -> None:
         """Take up the sequence where the last staged release left it.

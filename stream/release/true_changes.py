@@ -1,7 +1,7 @@
 """What changed in the true graph between two snapshots, as the mechanism wants it.
 
-Two snapshots of one running store number vertices, codes and edge rows alike, so they are
-compared position by position: one pass over arrays, and work for what differs. After a restart the
+Two snapshots of one running store number vertices and codes alike, so they are compared position by
+position: one pass over arrays, and work for what differs. After a restart the
 mechanism's own memory of the truth stands in for the former snapshot.
 """
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ktsafe.edges import edge_ends, edge_keys, renumbered
 from ktsafe.sequence import Changes
-from ktsafe.state.snapshot import FrozenArrays
+from ktsafe.state.snapshot import GraphArrays, lower, upper
 
 Numbers: TypeAlias = NDArray[np.int64]
 
 
-def changes_since(old: FrozenArrays, new: FrozenArrays) -> Changes:
+def changes_since(old: GraphArrays, new: GraphArrays) -> Changes:
     """Return what turns the graph of `old` into that of `new`, both of one lineage.
 
     Keys are lives; they and ties come in ascending order, so equal changes are equal arrays.
@@ -44,17 +44,17 @@ def changes_since(old: FrozenArrays, new: FrozenArrays) -> Changes:
 
 
 def _padded(values: Numbers, size: int) -> Numbers:
-    # Numbers of vertices and rows are never given back to the arrays' end.
+    # Numbers are never given back to the arrays' end.
     return np.concatenate((values, np.full(size - len(values), -1, dtype=np.int64)))
 
 
-def _recoded(old: FrozenArrays, new: FrozenArrays) -> NDArray[np.bool_]:
+def _recoded(old: GraphArrays, new: GraphArrays) -> NDArray[np.bool_]:
     differs = np.ones(len(new.lives), dtype=np.bool_)
     differs[: len(old.lives)] = (old.codes != new.codes[: len(old.lives)]).any(axis=1)
     return differs
 
 
-def _texts(arrays: FrozenArrays, numbers: NDArray[np.intp]) -> list[tuple[str, ...]]:
+def _texts(arrays: GraphArrays, numbers: NDArray[np.intp]) -> list[tuple[str, ...]]:
     return [
         tuple(texts[code] for texts, code in zip(arrays.categories, codes, strict=True))
         for codes in arrays.codes[numbers].tolist()
@@ -62,28 +62,32 @@ def _texts(arrays: FrozenArrays, numbers: NDArray[np.intp]) -> list[tuple[str, .
 
 
 def _ties(
-    old: FrozenArrays, new: FrozenArrays, before: Numbers, moved: NDArray[np.bool_]
+    old: GraphArrays, new: GraphArrays, before: Numbers, moved: NDArray[np.bool_]
 ) -> tuple[Numbers, Numbers]:
-    """Return the ties, as pairs of lives, of all rows that differ: as they were, and as they are.
+    """Return the ties, as pairs of lives, that are gone, and those that came.
 
-    A tie may be among both, where its row changed for nothing or another row took it over.
+    A tie of somebody who moved may be among both.
     """
-    known = len(old.low)
-    touched = np.ones(len(new.low), dtype=np.bool_)
-    # A free row has ends -1: the last vertex stands in, at worst for nothing.
-    touched[:known] = (
-        (old.low != new.low[:known])
-        | (old.high != new.high[:known])
-        | (old.present != new.present[:known])
-        | (moved[new.low[:known]] | moved[new.high[:known]] if len(moved) else False)
-    )
-    rows = np.flatnonzero(touched)
-    return _pairs(old, rows[rows < known], before), _pairs(new, rows, new.lives)
+    either = np.concatenate((old.edges, new.edges))
+    either.sort(kind="stable")  # Two ascending runs are merged.
+    is_one = np.ones(len(either), dtype=np.bool_)
+    differs = either[1:] != either[:-1]
+    is_one[1:] &= differs
+    is_one[:-1] &= differs
+    ones = either[is_one]
+    return _pairs(old, ones, moved, before), _pairs(new, ones, moved, new.lives)
 
 
-def _pairs(arrays: FrozenArrays, rows: NDArray[np.intp], lives: Numbers) -> Numbers:
-    rows = rows[arrays.present[rows]]
-    ends = np.column_stack((arrays.low[rows], arrays.high[rows]))
+def _pairs(arrays: GraphArrays, ones: Numbers, moved: NDArray[np.bool_], lives: Numbers) -> Numbers:
+    """Return the ties of a graph that are among some, or of somebody who moved."""
+    edges = arrays.edges
+    at = edges.searchsorted(ones)
+    chosen = np.zeros(len(edges), dtype=np.bool_)
+    if len(edges):
+        chosen[at[edges.take(at, mode="clip") == ones]] = True
+    if moved.any():
+        chosen |= moved[lower(edges)] | moved[upper(edges)]
+    ends = np.column_stack((lower(edges[chosen]), upper(edges[chosen])))
     return edge_ends(np.sort(edge_keys(renumbered(lives, ends))))
 
 

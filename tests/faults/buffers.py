@@ -5,7 +5,7 @@ from __future__ import annotations
 from ktsafe.connectors.files import lines
 from ktsafe.connectors.kafka_topics import kafka_source, release_sink
 from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX
-from ktsafe.state import database, rocksdb
+from ktsafe.state import database, store
 from ktsafe.stream.ingest import ingest
 from ktsafe.stream.monitoring import status
 from ktsafe.stream.service import loop
@@ -91,9 +91,8 @@ def rows() -> list[tuple[str, str, str]]:
                 "(`[ingest] lateness_max_s`), of all partitions the one that is furthest behind"
             ),
             (
-                f"forgotten every {_LOOP.prune_interval_s:g} s of event time, "
-                f"{rocksdb.PRUNED_AT_ONCE:,} per write; a partition that is silent for ever keeps "
-                "them"
+                f"forgotten at the first fold {_LOOP.prune_interval_s:g} s of event time later; a "
+                "partition that is silent for ever keeps them"
             ),
         ),
         (
@@ -117,8 +116,16 @@ def rows() -> list[tuple[str, str, str]]:
         ),
         (
             "grows with the network",
-            "people, ties, attribute values in use: resident arrays",
+            "people and ties during a cut and its release, attribute values in use always",
             "`ktsafe_graph_elements`; no bound but the network's",
+        ),
+        (
+            "what was said of people and ties since the last fold",
+            (
+                f"{store.LOGGED_MIN:,} changes, or 1/{store.LOGGED_PART} of the ties if that is "
+                "more, on disk"
+            ),
+            "it is folded",
         ),
         (
             "grows with the releases",

@@ -147,7 +147,7 @@ def test_blocks_that_were_read_are_kept_up_to_a_bound(tmp_path):
     """Three times as much is read as may be kept, from two families."""
     store = database.Database(tmp_path / "db", create=True)
     names = [b"%d" % number for number in range(3 * 1024)]
-    families = ["vertices", "pages"]
+    families = ["people", "pages"]
     for family in families:
         batch = store.batch()
         batch.write(family, {name: os.urandom(4096) for name in names})

@@ -34,21 +34,28 @@ class LockedStore(MemoryStore):
     """A store that only one process has open, and that nobody else writes to."""
 
     def __init__(self, history: History, disk: MemoryDisk) -> None:
-        self._history, self._lock = history, history.lock
-        if self._lock.holder is not None:
+        self._history, self._held = history, history.lock
+        if self._held.holder is not None:
             raise StateLocked("open the store", "memory", "Another process holds it.")
-        self._lock.holder = self
+        self._held.holder = self
         super().__init__(SCHEMA, disk)
 
     def close(self) -> None:
         """Let go of the lock."""
-        if self._lock.holder is self:
-            self._lock.holder = None
+        if self._held.holder is self:
+            self._held.holder = None
 
-    def _write(self, entries: Writes, pages: Writes) -> None:
-        if self._lock.holder is not self:
+    def _committed(self, commits: int) -> None:
+        self._check_held()
+        super()._committed(commits)
+
+    def _write_ledger(self, entries: Writes, pages: Writes) -> None:
+        self._check_held()
+        super()._write_ledger(entries, pages)
+
+    def _check_held(self) -> None:
+        if self._held.holder is not self:
             self._history.wrong("a state is written to by a process that does not hold it")
-        super()._write(entries, pages)
 
 
 def open_when_free(process: Process, open_store: Callable[[], GraphStore]) -> GraphStore:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 import sys
 
+from ktsafe.state import store as stores
+from ktsafe.state import tie_pages
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status, pages
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store import Position
+from ktsafe.state.store_progress import Position
 from tests.state.support import SCHEMA
 
 PARTITION = ("feed", 0)
@@ -45,6 +47,8 @@ def pages_of(index: int) -> dict[str, bytes]:
 def main(path: str) -> None:
     """Commit batch after batch; cut, stage and publish now and then; prune now and then."""
     pages.PART_BYTES = 4_000  # type: ignore[misc]
+    stores.LOGGED_MIN = 100  # type: ignore[misc]
+    tie_pages.TIES, tie_pages.TIES_MAX = 20, 30  # type: ignore[misc]
     store = RocksDBStore.open(path, SCHEMA)
     if store.ledger.sequence() is None:
         store.ledger.start_sequence(SequenceRecord("s", "digest", 0))

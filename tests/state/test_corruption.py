@@ -17,7 +17,7 @@ from ktsafe.state.inspection import examine
 from ktsafe.state.ledger import PendingCut, SequenceRecord
 from ktsafe.state.log_records import HEADER_BYTES, _records, has_false_end
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store import Position
+from ktsafe.state.store_progress import Position
 from tests.state.support import SCHEMA, exactly, stamp
 
 PEOPLE = 300
@@ -33,8 +33,10 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[objec
     store = RocksDBStore.open(live, SCHEMA)
     store.ledger.start_sequence(SequenceRecord("s1", "digest", 1))
     for batch in range(6):
+        if batch == 2:
+            store.snapshot()
         if batch == 3:
-            for family in ("vertices", "edges", "meta"):
+            for family in ("people", "changes", "meta", "places", "ties", "stamps"):
                 store._database.flush(family)
         people = [f"p{batch}-{i}" for i in range(PEOPLE)]
         upserts = [
@@ -60,11 +62,14 @@ def files(folder: Path, pattern: str) -> list[Path]:
 
 def open_damaged(folder: Path) -> tuple[object, ...] | str:
     """Return the graph of a store, or the message with which it is refused."""
+    store = None
     try:
         store = RocksDBStore.open(folder, SCHEMA)
+        graph = exactly(store.snapshot())
     except StateError as error:
+        if store is not None:
+            store.close()
         return f"{type(error).__name__} {error}"
-    graph = exactly(store.snapshot())
     positions, sequence = store.positions(), store.ledger.sequence()
     store.close()
     assert positions == {("t", 0): Position(5, 5)}
@@ -186,16 +191,19 @@ def test_a_refused_store_is_not_locked(
     assert open_damaged(folder) == crashed[1]
 
 
-def test_a_row_that_was_never_written_is_noticed(path: Path) -> None:
+@pytest.mark.parametrize("family", ["changes", "downs", "places", "ties"])
+def test_a_row_that_was_never_written_is_noticed(path: Path, family: str) -> None:
     """Rows that checksums accept and no commit wrote are refused all the same."""
     store = RocksDBStore.open(path, SCHEMA)
     store.commit([VertexUpsert(stamp(1), "ann", {})], {})
     batch = store._database.batch()
-    batch.write("edges", {b"\0\0\0\0\0\0\0\5": bytes(21)})
+    batch.write(family, {b"\0\0\0\0\0\0\0\5": bytes(21)})
     store._database.commit(batch)
+    with pytest.raises(StateCorrupted):
+        store.snapshot()
     store.close()
     with pytest.raises(StateCorrupted):
-        RocksDBStore.open(path, SCHEMA)
+        examine(path, SCHEMA)
 
 
 def test_a_damaged_frozen_state_is_noticed(path: Path) -> None:
@@ -214,7 +222,7 @@ def test_a_damaged_frozen_state_is_noticed(path: Path) -> None:
     store = RocksDBStore.open(path, SCHEMA)
     with pytest.raises(StateCorrupted):
         store.cut_snapshot()
-    assert store.counts()["vertices"] == 500
+    assert store.snapshot().graph.n_vertices == 500
     store.ledger.drop_cut()
     assert store.cut_snapshot() is None
     store.close()

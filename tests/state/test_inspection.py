@@ -21,7 +21,7 @@ from ktsafe.state.inspection import examine, overview
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.ledger.pages import prefix
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store import Position
+from ktsafe.state.store_progress import Position
 from tests.state.support import SCHEMA, stamp
 
 
@@ -53,6 +53,7 @@ def store(path: Path) -> RocksDBStore:
         store.commit([], {}, cut=PendingCut(10 * index, {"t/0": index}))
         store.ledger.stage(release(index), [("page", b"%d" % index)])
         store.ledger.mark_published(f"{index:06d}")
+    store._fold()
     store.close()
     return store
 
@@ -134,7 +135,8 @@ def test_looking_beside_the_holder(store: RocksDBStore, path: Path) -> None:
         held.commit([VertexUpsert(stamp(9), "d", {})], {("t", 0): Position(6, 9)})
         assert overview(path).positions == {("t", 0): Position(6, 9)}
         held.commit([VertexUpsert(stamp(9, 1), "e", {})], {})
-        assert held.counts()["vertices"] == 5
+        assert held.counts()["vertices"] == 3  # As of the last cut.
+        assert examine(path, SCHEMA).counts["vertices"] == 5
 
 
 def rewrite(path: Path, number: int, **changed: Any) -> None:
@@ -180,6 +182,19 @@ def test_a_changed_page_is_noticed(store: RocksDBStore, path: Path) -> None:
     batch.write(keys.PAGES, {prefix(3) + b"page": b"4"})
     database.commit(batch)
     database.close()
+    with pytest.raises(StateCorrupted):
+        examine(path, SCHEMA)
+
+
+@pytest.mark.parametrize("family", [keys.PEOPLE, keys.PLACES, keys.TIES, keys.STAMPS])
+def test_a_lost_row_is_noticed(store: RocksDBStore, path: Path, family: str) -> None:
+    """Also one that no release is made of: registers and stamps are compared with the graph."""
+    del store
+    with closing(Database(path / "db", create=False)) as database:
+        (first, *_) = database.all(family)
+        batch = database.batch()
+        batch.write(family, {first[0]: None})
+        database.commit(batch)
     with pytest.raises(StateCorrupted):
         examine(path, SCHEMA)
 

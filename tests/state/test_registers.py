@@ -53,7 +53,7 @@ def steps(draw: st.DrawFn) -> list[tuple[str, Mark, dict[int, str | None]]]:
 
 
 def merged(drawn: list[tuple[str, Mark, dict[int, str | None]]]) -> VertexRecord:
-    record, origins = VertexRecord(alias=b"?"), Origins([("t", 0)])
+    record, origins = VertexRecord(), Origins([("t", 0)])
     for kind, mark, values in drawn:
         if kind == "upsert":
             record.upsert(mark, values, origins)
@@ -86,7 +86,7 @@ def test_nothing_at_or_below_down_is_left(
 
 def test_merging_says_whether_anything_changed() -> None:
     """Redelivered and covered changes report no change, so nothing is written for them."""
-    record, origins = VertexRecord(alias=b"?"), Origins([("t", 0)])
+    record, origins = VertexRecord(), Origins([("t", 0)])
     assert record.upsert((5, 0, 5), {0: "x"}, origins)
     assert not record.upsert((5, 0, 5), {0: "x"}, origins)
     assert not record.upsert((4, 0, 4), {0: "y"}, origins)

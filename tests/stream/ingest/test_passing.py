@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.connectors.errors import OffsetLost
-from ktsafe.state.store import Position
+from ktsafe.state.store_progress import Position
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ingest import PASSING_S, Ingest, IngestSettings
 from ktsafe.stream.observer import Observer

@@ -19,7 +19,7 @@ from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.errors import StateLocked, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store import Position
+from ktsafe.state.store_progress import Position
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.maintenance import state_import

@@ -1,6 +1,7 @@
 """A sequence outlives its program: states that older revisions wrote are continued by this one.
 
-Their sequences are converted once (`lab/convert_promise.py`).
+They are converted once (`lab/convert_state.py`), and so are their sequences
+(`lab/convert_promise.py`).
 
 `older/<revision>.tar.xz` holds the folder of a service as that revision left it: configuration,
 the first part of a feed, state and releases; and `later.jsonl`, the feed's second part. `ended/`
@@ -61,6 +62,8 @@ def opened(packed: Path, folder: Path, *, is_converted: bool = True) -> Path:
     """Unpack what a revision left, convert its sequence, and return its configuration."""
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
+    convert = [sys.executable, "-m", "lab.convert_state", str(folder / "state")]
+    subprocess.run(convert, cwd=ROOT, check=True, capture_output=True)
     if is_converted:
         assert converted(folder).returncode == 0
     return folder / "ktsafe.toml"

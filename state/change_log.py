@@ -1,0 +1,134 @@
+"""What a commit says, as a row of the log: put without reading, in the order of commits.
+
+A row names the people whose registers the commit altered, and has each change to a tie in columns:
+both ends, the stamp, and whether the tie is there from then on. People are keyed hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import eq
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.state.changes import (
+    Change,
+    EdgeAdd,
+    EdgeRemove,
+    Stamp,
+    VertexDelete,
+    VertexUpsert,
+)
+from ktsafe.state.keys import HASH_BYTES, Hashes
+from ktsafe.state.registers import Mark, Origins
+
+_OF_TIES: Final = (EdgeAdd, EdgeRemove)
+HASH: Any = np.dtype(("S", HASH_BYTES))
+"""numpy compares hashes as texts: a zero at the end counts for nothing, and all are as long."""
+
+
+class Logged(msgspec.Struct, array_like=True, frozen=True):
+    """What a commit says of m ties and n people; numbers are int64, `present` is bytes."""
+
+    people: bytes
+    ends: bytes
+    time: bytes
+    origin: bytes
+    offset: bytes
+    present: bytes
+
+    def __len__(self) -> int:
+        return len(self.present) + len(self.people) // HASH_BYTES
+
+
+class TieChanges(NamedTuple):
+    """Changes to ties in columns of shape (m,), int64 but `ends`, hashes of shape (m, 2)."""
+
+    ends: NDArray[np.bytes_]
+    time: NDArray[np.int64]
+    origin: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    present: NDArray[np.int64]
+
+
+class Said(NamedTuple):
+    """Changes as a commit takes them: those of people one by one, those of ties in columns."""
+
+    people: list[tuple[bytes, Mark, VertexUpsert | VertexDelete]]
+    ties: Logged  # but for the people
+
+    def logged(self, people: Iterable[bytes]) -> Logged:
+        """Return the row of the log of a commit that alters the registers of these people."""
+        return msgspec.structs.replace(self.ties, people=b"".join(people))
+
+
+def said(changes: Sequence[Change], hashes: Hashes, origins: Origins) -> Said:
+    """Return changes as a commit takes them; origins may become more.
+
+    Raises
+    ------
+    ValueError
+        If a tie has one end only.
+    """
+    # Every event passes here: lists are made of one attribute of all, which costs each little.
+    ties = [change for change in changes if isinstance(change, _OF_TIES)]
+    ends = [end for change in ties for end in (change.source, change.target)]
+    if any(map(eq, ends[::2], ends[1::2])):
+        raise ValueError("an edge needs two ends")
+    others = [change for change in changes if not isinstance(change, _OF_TIES)]
+    alias_of = hashes.of_many([*ends, *[change.id for change in others]])
+    stamps = [change.stamp for change in ties]
+    found = Logged(
+        people=b"",
+        ends=b"".join(map(alias_of.__getitem__, ends)),
+        time=_packed([stamp.time_us for stamp in stamps]),
+        origin=_packed(_origins(stamps, origins)),
+        offset=_packed([stamp.offset for stamp in stamps]),
+        present=bytes([type(change) is EdgeAdd for change in ties]),
+    )
+    of_people = _origins([change.stamp for change in others], origins)
+    marks = (
+        (change.stamp.time_us, origin, change.stamp.offset)
+        for change, origin in zip(others, of_people, strict=True)
+    )
+    aliases = [alias_of[change.id] for change in others]
+    return Said(list(zip(aliases, marks, others, strict=True)), found)
+
+
+def tie_changes(rows: Sequence[Logged]) -> TieChanges:
+    """Return what rows of the log say of ties.
+
+    Raises
+    ------
+    ValueError
+        If they do not read back as written.
+    """
+    ends = np.frombuffer(b"".join([row.ends for row in rows]), dtype=HASH).reshape(-1, 2)
+    time, origin, offset = (
+        np.frombuffer(b"".join([getattr(row, name) for row in rows]), dtype="<i8")
+        for name in ("time", "origin", "offset")
+    )
+    present = np.frombuffer(b"".join([row.present for row in rows]), dtype=np.uint8)
+    if not len(ends) == len(time) == len(origin) == len(offset) == len(present):
+        raise ValueError("changes to ties are not whole")
+    return TieChanges(ends, time, origin, offset, present.astype(np.int64))
+
+
+def people_of(rows: Sequence[Logged]) -> tuple[NDArray[np.bytes_], NDArray[np.int64]]:
+    """Return the people with altered registers, ascending, and their first mention."""
+    named = np.frombuffer(b"".join([row.people for row in rows]), dtype=HASH)
+    return np.unique(named, return_index=True)
+
+
+def _origins(stamps: Sequence[Stamp], origins: Origins) -> list[int]:
+    """Return the number of the origin of each stamp."""
+    pairs = [(stamp.topic, stamp.partition) for stamp in stamps]
+    number_of = {pair: origins.number(*pair) for pair in dict.fromkeys(pairs)}
+    return list(map(number_of.__getitem__, pairs))
+
+
+def _packed(values: Sequence[int]) -> bytes:
+    return np.array(values, dtype="<i8").tobytes()

@@ -1,0 +1,126 @@
+"""A fold of the log, in pages so small that few changes touch, divide and empty them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from ktsafe.state import keys, number_pages, store, tie_pages
+from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.tie_pages import TiePages, are_beside
+from tests.memory_store import MemoryDisk, MemoryStore
+from tests.state.naive_fold import fold_with_waiting
+from tests.state.support import SCHEMA, exactly, plain, published
+
+
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages hold few ties and people."""
+    monkeypatch.setattr(tie_pages, "TIES", 4)
+    monkeypatch.setattr(tie_pages, "TIES_MAX", 6)
+    monkeypatch.setattr(number_pages, "PLACES", 5)
+
+
+def life(rng: random.Random, n_people: int, n_changes: int) -> Iterator[Change]:
+    """Yield changes in the order of their arrival, many of them late, of two origins."""
+    for offset in range(n_changes):
+        time_us = offset - rng.choice((0, 0, rng.randrange(30)))
+        at = Stamp(time_us, rng.choice("ab"), 0, offset)
+        one, two = (f"p{n}" for n in rng.sample(range(n_people), 2))
+        kind = rng.random()
+        if kind < 0.2:
+            yield VertexUpsert(at, one, {"gender": rng.choice("fm"), "age": str(rng.randrange(90))})
+        elif kind < 0.75:
+            yield EdgeAdd(at, one, two)
+        elif kind < 0.92:
+            yield EdgeRemove(at, one, two)
+        else:
+            yield VertexDelete(at, one)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_fold_is_the_naive_one(seed: int) -> None:
+    """Whenever the log is folded, graph, waiting ties and pages are those of all changes at once.
+
+    Tombstones are forgotten on the way, and a store that is opened again finds the same.
+    """
+    rng = random.Random(seed)
+    disk, said = MemoryDisk(), []
+    opened = MemoryStore(SCHEMA, disk)
+    changes = list(life(rng, 25, 600))
+    while changes:
+        some, changes = changes[: rng.randrange(1, 40)], changes[40:]
+        said += some
+        opened.commit(some, {})
+        if rng.random() < 0.5:
+            continue
+        if rng.random() < 0.3:
+            opened.prune(some[0].stamp.time_us - 60)
+        vertices, edges, waiting = fold_with_waiting(said)
+        snapshot = opened.snapshot()
+        assert plain(snapshot) == (published(vertices), edges)
+        assert opened.counts()["edges_waiting"] == len(waiting)
+        kind = rng.random()
+        if kind < 0.5:  # What was resolved before is what is resolved anew of pages and log.
+            assert plain(MemoryStore(SCHEMA, disk.copy()).snapshot()) == plain(snapshot)
+            continue
+        opened._fold()
+        assert exactly(opened.snapshot()) == exactly(snapshot)
+        assert disk.families[keys.CHANGES] == {}
+        pages = TiePages(disk.all(keys.TIES), disk.get_many)
+        assert all(1 <= len(value) // 8 <= 6 for _, value in disk.all(keys.TIES))
+        assert are_beside(disk.all(keys.TIES), disk.all(keys.STAMPS))
+        assert len(pages) <= 2 * (len(pages.codes) // 4) + 17
+        again = MemoryStore(SCHEMA, disk)
+        assert exactly(again.snapshot()) == exactly(snapshot)
+        opened = again if kind < 0.75 else opened
+
+
+def test_many_removals_leave_few_pages() -> None:
+    """Pages that few ties are left in are cut anew."""
+    opened = MemoryStore(SCHEMA)
+    people = [f"p{n}" for n in range(60)]
+    opened.commit([VertexUpsert(Stamp(0, "a", 0, n), p, {}) for n, p in enumerate(people)], {})
+    ties = [(a, b) for a in people for b in people if a < b]
+    opened.commit([EdgeAdd(Stamp(1, "a", 0, n), *tie) for n, tie in enumerate(ties)], {})
+    opened._fold()
+    assert len(opened.disk.families[keys.TIES]) > 300
+    gone = [EdgeRemove(Stamp(2, "a", 0, n), *tie) for n, tie in enumerate(ties) if n % 10]
+    opened.commit(gone, {})
+    opened.prune(3)
+    opened._fold()
+    assert opened.snapshot().graph.n_edges == len(ties) - len(gone)
+    opened.commit([EdgeRemove(Stamp(4, "a", 0, 0), "p0", "p1")], {})
+    opened._fold()
+    assert len(opened.disk.families[keys.TIES]) < 60
+
+
+def test_much_that_was_said_is_folded_without_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log never holds more than a part of what is known."""
+    monkeypatch.setattr(store, "LOGGED_MIN", 50)
+    opened = MemoryStore(SCHEMA)
+    sizes = []
+    for change in life(random.Random(1), 20, 300):
+        opened.commit([change], {})
+        sizes.append(len(opened.disk.families[keys.CHANGES]))
+    assert max(sizes) == 50
+    assert sizes.count(0) == 300 // 51
+
+
+@pytest.mark.parametrize("family", [keys.CHANGES, keys.DOWNS, keys.PLACES, keys.TIES, keys.STAMPS])
+def test_a_row_that_is_lost_is_noticed(family: str) -> None:
+    """Before anything is made of the others: by counts, or where the row is needed."""
+    opened = MemoryStore(SCHEMA)
+    said = list(life(random.Random(2), 12, 200))
+    opened.commit(said, {})
+    opened._fold()
+    opened.commit([*said[:20], VertexUpsert(Stamp(900, "a", 0, 1), "p1", {})], {})
+    opened.commit(list(life(random.Random(3), 12, 200)), {})
+    for key in list(opened.disk.families[family]):
+        disk = opened.disk.copy()
+        del disk.families[family][key]
+        with pytest.raises(StateCorrupted):
+            MemoryStore(SCHEMA, disk).snapshot()
