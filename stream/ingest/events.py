@@ -11,7 +11,9 @@ The four types and their fields are the public format:
 
 `time` is RFC 3339 or epoch milliseconds; without it the record's own timestamp counts. Unknown
 fields are ignored, so producers may add some. A key that is given twice in one object is refused:
-which of both is meant is not known. Ids and values are spelt by `ktsafe.inputs.spelling`.
+which of both is meant is not known. So are a `kind` of a tie, and `directed` if it is true: a pair
+has one tie or none, and the end of one of several would end it. Ids and values are spelt by
+`ktsafe.inputs.spelling`.
 """  # noqa: E501 -- the format is easier to read unbroken
 
 from __future__ import annotations
@@ -69,6 +71,8 @@ class EdgeAddEvent(msgspec.Struct, frozen=True, tag_field="type", tag="edge.add"
     source: str
     target: str
     time: Time = None
+    kind: None = None
+    directed: bool | None = None
 
 
 class EdgeRemoveEvent(msgspec.Struct, frozen=True, tag_field="type", tag="edge.remove"):
@@ -77,6 +81,8 @@ class EdgeRemoveEvent(msgspec.Struct, frozen=True, tag_field="type", tag="edge.r
     source: str
     target: str
     time: Time = None
+    kind: None = None
+    directed: bool | None = None
 
 
 Event = VertexUpsertEvent | VertexDeleteEvent | EdgeAddEvent | EdgeRemoveEvent
@@ -215,6 +221,8 @@ def _classified(message: str) -> MalformedEvent:
         return MalformedEvent("unknown_event_type", where)
     if path.startswith("$.time"):
         return MalformedEvent("bad_time", where)
+    if path.startswith(("$.kind", "$.directed")):
+        return MalformedEvent("bad_kind", where)
     return MalformedEvent("wrong_type", where)
 
 
@@ -240,16 +248,18 @@ def checked_id(given: str) -> str:
     return text
 
 
-def checked_ends(source: str, target: str) -> tuple[str, str]:
+def checked_ends(event: EdgeAddEvent | EdgeRemoveEvent) -> tuple[str, str]:
     """Return the texts of a tie's ends.
 
-    Refuse those that are no ids, or are one.
+    Refuse those that are no ids, or are one, and a tie with a direction.
 
     Raises
     ------
     MalformedEvent
     """
-    source, target = checked_id(source), checked_id(target)
+    if event.directed:
+        raise MalformedEvent("bad_kind", "at $.directed")
+    source, target = checked_id(event.source), checked_id(event.target)
     if source == target:
         raise MalformedEvent("self_loop")
     return source, target
@@ -264,7 +274,7 @@ def with_checked_ids(event: Event) -> Event:
     """
     if isinstance(event, VertexUpsertEvent | VertexDeleteEvent):
         return msgspec.structs.replace(event, id=checked_id(event.id))
-    source, target = checked_ends(event.source, event.target)
+    source, target = checked_ends(event)
     return msgspec.structs.replace(event, source=source, target=target)
 
 

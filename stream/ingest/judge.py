@@ -106,7 +106,7 @@ class Judge:
                         self._refuse_ahead(at_ms, time_us)
                     stamp = Stamp(time_us, record.topic, record.partition, record.offset)
                     if isinstance(event, events.EdgeAddEvent):
-                        change = EdgeAdd(stamp, *events.checked_ends(event.source, event.target))
+                        change = EdgeAdd(stamp, *events.checked_ends(event))
                     elif isinstance(event, events.VertexUpsertEvent):
                         vertex_id = events.checked_id(event.id)
                         listed = self._listed(event.attributes)
@@ -115,7 +115,7 @@ class Judge:
                             judged.dropped[len(judged.changes)] = n_dropped
                         change = VertexUpsert(stamp, vertex_id, listed)
                     elif isinstance(event, events.EdgeRemoveEvent):
-                        ends = events.checked_ends(event.source, event.target)
+                        ends = events.checked_ends(event)
                         change = EdgeRemove(stamp, *ends)
                     else:
                         change = VertexDelete(stamp, events.checked_id(event.id))

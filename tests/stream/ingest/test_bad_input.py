@@ -69,7 +69,7 @@ def test_every_bad_record_has_its_reason_and_every_good_one_its_effect(tmp_path)
     assert [item.record.offset for item in world.letters] == bad_input.places(values)
     assert counts.applied == sum(map(len, VALID))
     assert (counts.ignored, counts.attributes_dropped) == (1, 1)
-    assert counts.dead_letters.keys() == set(REASONS) - {"too_large", "unknown_row", "bad_kind"}
+    assert counts.dead_letters.keys() == set(REASONS) - {"too_large", "unknown_row"}
     assert not any("SECRET" in item.reason + item.detail for item in world.letters)
     check(world, tmp_path)
 
