@@ -27,10 +27,9 @@ DAY_MS = 86_400_000
 BEGIN_MS = 1_767_225_600_000
 CONFIG = """\
 [attributes]
-quasi_identifiers = ["gender", "age"]
+quasi_identifiers = ["gender"]
 sensitive = "health"
 sensitive_values = ["chronic"]
-buckets = { age = [30, 60] }
 
 [source]
 kind = "files"
