@@ -53,7 +53,7 @@ class Anonymized:
         Number of original vertices, withheld ones included.
     shift:
         int32, shape (released vertices,): an automorphism that certifies the release
-        (`ktsafe.verify.certificate`), as private as `origin`. None: there is none.
+        (`ktsafe_lab.verify_hops.certificate`), as private as `origin`. None: there is none.
     value_at:
         int64, shape (released vertices,): the vertex that shows the sensitive value of each, as
         private as `origin`. None: each shows its own.

@@ -72,7 +72,7 @@ class Plan:
         int32, shape (m, 2): all edges of the release, original and inserted ones.
     shift:
         int32, shape (n + i,): the image of every vertex under an automorphism of the release,
-        which certifies it (`ktsafe.verify.certificate`). None: there is no certificate.
+        which certifies it (`ktsafe_lab.verify_hops.certificate`). None: there is no certificate.
     copied_from:
         int32, shape (i,): the original whose attributes, the sensitive one included, an inserted
         vertex has; -1 where it only has a class. None: nowhere.

@@ -11,10 +11,13 @@ ROOT = Path(__file__).parents[1]
 
 CONCEPTS = {
     "graph": ("attributed graph", "ktsafe/graph.py"),
-    "neighbourhood": ("neighbourhood HN(v, n)", "ktsafe/verify/_neighbourhood_core.py"),
+    "neighbourhood": (
+        "neighbourhood HN(v, n)",
+        "lab/ktsafe_lab/verify_hops/_neighbourhood_core.py",
+    ),
     "attribute_distance": ("attribute distance", "ktsafe/verify/_attribute_distance_core.py"),
-    "edit_distance": ("graph edit distance", "ktsafe/verify/edit_distance.py"),
-    "protection_set": ("protection set", "ktsafe/verify/protection_sets.py"),
+    "edit_distance": ("graph edit distance", "lab/ktsafe_lab/verify_hops/edit_distance.py"),
+    "protection_set": ("protection set", "lab/ktsafe_lab/verify_hops/protection_sets.py"),
     "kt_safe": ("kt-safe vertex and graph", "ktsafe/verify/kt_safe_verdict.py"),
     "cost": ("anonymization cost", "ktsafe/audit/cost.py"),
     "anonymization": ("anonymize", "ktsafe/anonymization.py"),

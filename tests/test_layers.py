@@ -227,7 +227,14 @@ MAY_ENTER = {
         "ktsafe.params",
     },
     # How kernels are compiled is no part of what they compute: judges share it with the rest.
-    "ktsafe/verify": {"ktsafe.errors", "ktsafe.graph", "ktsafe.kernels", "ktsafe.params"},
+    "ktsafe/verify": {
+        "ktsafe.errors",
+        "ktsafe.graph",
+        "ktsafe.kernels",
+        "ktsafe.params",
+        # Neighbourhoods that are no stars are judged by an installed package, or refused.
+        "ktsafe.plug_ins",
+    },
     "ktsafe/sequence_audit": {
         "ktsafe.errors",
         "ktsafe.graph",

@@ -57,9 +57,6 @@ class Released:
     dark:
         Likewise for each pair that shows none now: the release in which what it showed last was
         planned, if that is not further back. What it showed last still stands for it.
-    shift:
-        int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
-        there is.
     value_at:
         int64, shape (n,): the vertex that shows the sensitive value of each, or of who left it;
         private. None: each shows its own.
@@ -70,7 +67,6 @@ class Released:
     keys: NDArray[np.int64]
     planned: tuple[PlannedPair, ...] = ()
     dark: tuple[PlannedPair, ...] = ()
-    shift: NDArray[np.int32] | None = None
     value_at: NDArray[np.int64] | None = None
 
 

@@ -56,9 +56,6 @@ class AuditedRelease:
     schema:
         Anything JSON-ready that says what the attributes mean; it must be equal throughout a
         sequence.
-    shift:
-        Private: for each position another one, a map that is claimed to take the release onto
-        itself. Needed beyond stars only; it is checked.
     value_at:
         Private: for each position the one that shows the sensitive value of its owner, or of who
         left it. None: each shows its own.
@@ -77,7 +74,6 @@ class AuditedRelease:
     unmatched: int = 0
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
-    shift: NDArray[np.int64] | None = None
     value_at: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:

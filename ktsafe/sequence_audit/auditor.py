@@ -29,7 +29,6 @@ from ktsafe.sequence_audit.findings import Findings, Violations
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.profiles import Structure
 from ktsafe.sequence_audit.structure_reader import StructureReader
-from ktsafe.sequence_audit.symmetry import is_symmetry
 from ktsafe.sequence_audit.value_changes import ValueHistory
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
@@ -139,24 +138,24 @@ class SequenceAuditor(CopyOnExtend):
         InvalidGraph
             If the release is no simple graph, or its attributes do not fit the sequence.
         InvalidParams
-            If neighbourhoods are no stars and the release comes without its certificate.
+            If neighbourhoods are no stars.
         """
         found = Violations(release, self._examples_max)
         self._enter(release, found)
-        shift = self._checked_shift(release, found)
+        certificate = self._certificate(release, found)
         verdict = verify(
             release.codes,
             release.is_sensitive,
             release.edges,
             self._params,
-            certificate=shift,
+            certificate=certificate,
             workers=self._workers,
         )
         found.add("not_kt_safe", np.flatnonzero(verdict.is_unsafe))
 
         vertices = self._base + self._numbering.of(release.ids)
         n_numbers = self._base + len(self._numbering)
-        structure = self._reader.read(release, vertices, n_numbers, shift)
+        structure = self._reader.read(release, vertices, n_numbers)
         vacated = frozenset(release.vacated)
         is_vacated = [name in vacated for name in release.ids] if vacated else False
         owned = self._ownership.add(
@@ -239,30 +238,33 @@ class SequenceAuditor(CopyOnExtend):
         # Numbers are never used again, so the linked view can name all sequences.
         self._base += len(self._numbering)
         self._numbering = Numbering()
-        self._reader = StructureReader(release.params, len(release.categories), self._workers)
+        self._reader = self._new_reader(release)
         self._published = CandidateSets(keeps_stages=self._keeps_releases)
         self._comparison.begin_sequence()
         self._history = ChangeHistory()
         self._values = ValueHistory()
 
-    def _checked_shift(
-        self, release: AuditedRelease, found: Violations
-    ) -> NDArray[np.int64] | None:
-        """Return the deciding certificate, None for stars compared directly.
+    def _new_reader(self, release: AuditedRelease) -> StructureReader:
+        return StructureReader(release.params, len(release.categories), self._workers)
 
-        What does not hold is replaced by the map that moves nobody: then nobody has candidates.
+    def _certificate(self, release: AuditedRelease, _found: Violations) -> NDArray[np.int64] | None:
+        """Return what decides a release beside its bytes: nothing does, of stars.
+
+        Raises
+        ------
+        InvalidParams
+            If neighbourhoods are no stars.
         """
-        if self._params.sees_stars:
-            return None
-        if release.shift is None:
-            msg = "Beyond one hop a sequence is audited by its private certificates only."
-            hint = "Name the private audit folder; `ktsafe verify` judges releases one by one."
+        if not release.params.sees_stars:
+            msg = "Only sequences of one hop in the walk reading are audited here."
+            hint = "The package ktsafe-lab has an auditor of others, by their certificates."
             raise InvalidParams(msg, hint=hint)
-        shift = np.asarray(release.shift, dtype=np.int64)
-        if is_symmetry(shift, release.codes, release.edges):
-            return shift
-        found.whole("certificate_broken")
-        return np.arange(len(release.ids))
+        return None
+
+    def _decide(self, view: CandidateSets) -> windows.Decision:
+        """Decide k and alpha of a view, atom by atom."""
+        window = self.promise.window
+        return windows.decide(view, self._params, None if window == "all" else window)
 
     def _extend_views(
         self, release: AuditedRelease, structure: Structure, owned: Owned, n_numbers: int
@@ -290,9 +292,7 @@ class SequenceAuditor(CopyOnExtend):
         window = self.promise.window
         if window == 1:
             return {f"{prefix}alpha_by": "each release by itself"}
-        decision = windows.decide(view, self._params, None if window == "all" else window)
-        if not self._params.sees_stars:
-            decision = decision.as_proven_only()
+        decision = self._decide(view)
         for kind, flags in (
             ("too_few_candidates", decision.has_too_few),
             ("too_sensitive", decision.is_too_sensitive),

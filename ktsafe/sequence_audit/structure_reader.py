@@ -1,7 +1,4 @@
-"""The releases of one sequence as structures.
-
-Stars as they are, others by their certificate.
-"""
+"""The releases of one sequence as structures, stars as they are."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, stable_codes
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.profiles import Profiler, Structure
-from ktsafe.sequence_audit.symmetry import SymmetryReader, orbits_of
 
 
 class StructureReader(CopyOnExtend):
@@ -24,14 +20,12 @@ class StructureReader(CopyOnExtend):
         # Shared by copies: a code, once given, means the same for ever.
         self._values = [Numbering() for _ in range(n_attributes)]
         self._profiler = Profiler(params, n_attributes, workers)
-        self._symmetry = SymmetryReader()
 
     def read(
         self,
         release: AuditedRelease,
         vertices: NDArray[np.int64],
         n_numbers: int,
-        shift: NDArray[np.int64] | None,
     ) -> Structure:
         """Take the next release.
 
@@ -39,8 +33,6 @@ class StructureReader(CopyOnExtend):
         ----------
         vertices, n_numbers:
             See `Profiler.read`.
-        shift:
-            A map of the release onto itself that was checked; None where neighbourhoods are stars.
 
         Raises
         ------
@@ -48,9 +40,7 @@ class StructureReader(CopyOnExtend):
             If the release is no simple graph, or its attributes do not fit the sequence.
         """
         codes = stable_codes(release, self._values)
-        if shift is None:
-            return self._profiler.read(vertices, n_numbers, codes, release.edges)
-        return self._symmetry.read(vertices, n_numbers, codes, release.edges, orbits_of(shift))
+        return self._profiler.read(vertices, n_numbers, codes, release.edges)
 
     @property
     def work(self) -> dict[str, int]:

@@ -61,20 +61,6 @@ class Decision:
     is_undecided: NDArray[np.bool_]
     sets_enumerated: int
 
-    def as_proven_only(self) -> Decision:
-        """Return what the certificate alone decides: the rest is undecided.
-
-        For candidate sets that hold the vertices proven alike, and may lack others.
-        """
-        few, rich = self.has_too_few, self.is_too_sensitive
-        none = np.zeros_like(few)
-        return dataclasses.replace(
-            self,
-            has_too_few=none,
-            is_too_sensitive=none,
-            is_undecided=none if self.has_certificate else few | rich | self.is_undecided,
-        )
-
 
 def decide(candidates: CandidateSets, params: PrivacyParams, window: int | None) -> Decision:
     """Return whether every |CS_W| >= k and every sensitive share <= alpha.

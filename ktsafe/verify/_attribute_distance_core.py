@@ -4,8 +4,8 @@ No float, no allocation.
 
 The distance of two neighbourhoods of sizes n1 and n2 in one attribute is half the L1 distance of
 their value distributions. It is at most t iff the *scaled* distance sum |c1 * n2 - c2 * n1| is at
-most 2 * t * n1 * n2. Three forms of the same sum: of dense rows of small neighbourhoods, many at
-once; of sorted runs, for hubs; of every radius up to n hops. Bounds are checked by the caller.
+most 2 * t * n1 * n2. Two forms of the same sum: of dense rows of small neighbourhoods, many at
+once; of sorted runs, for hubs. Bounds are checked by the caller.
 """
 
 from __future__ import annotations
@@ -46,21 +46,6 @@ class Locations(NamedTuple):
     histogram: NDArray[np.int16]
     offsets: NDArray[np.int64]
     row: NDArray[np.int64]
-
-
-class NeighbourhoodCounts(NamedTuple):
-    """What sizes and distributions say about each neighbourhood, one row each.
-
-    `sizes[v, L]` are the vertices within L + 1 hops of v, `edges[v]` the edges of HN(v, n),
-    `counts[v, L * columns + c]` how often column c occurs within L + 1 hops. The columns of
-    attribute a are `offsets[a]:offsets[a + 1]`.
-    """
-
-    classes: NDArray[np.int64]
-    sizes: NDArray[np.int32]
-    edges: NDArray[np.int64]
-    counts: NDArray[np.int32]
-    offsets: NDArray[np.int64]
 
 
 @kernel
@@ -137,27 +122,3 @@ def narrow_distances(
                 total[j] = np.int16(total[j] + np.int16(max(x, y) - min(x, y)))
         for j in range(length):
             worst[j] = max(worst[j], total[j])
-
-
-@inner_kernel
-def distributions_agree(
-    profiles: NeighbourhoodCounts, u: int, v: int, tolerance: tuple[int, int]
-) -> bool:
-    """Return whether attributes' distances are within t at every radius.
-
-    That is, sum |c1 * n2 - c2 * n1| <= 2 * t * n1 * n2 for every attribute.
-    """
-    width = profiles.offsets[-1]
-    for hop in range(profiles.sizes.shape[1]):
-        n_1 = np.int64(profiles.sizes[u, hop])
-        n_2 = np.int64(profiles.sizes[v, hop])
-        limit = scaled_limit(n_1, n_2, tolerance[0], tolerance[1])
-        for a in range(profiles.offsets.shape[0] - 1):
-            distance = np.int64(0)
-            for c in range(profiles.offsets[a], profiles.offsets[a + 1]):
-                one = np.int64(profiles.counts[u, hop * width + c])
-                two = np.int64(profiles.counts[v, hop * width + c])
-                distance += abs(one * n_2 - two * n_1)
-            if distance > limit:
-                return False
-    return True

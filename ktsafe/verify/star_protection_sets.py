@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import _stars_core as core
 from ktsafe.verify._attribute_distance_core import Locations, WideRows
-from ktsafe.verify.protection_sets import Coded
+from ktsafe.verify.protection_counts import Coded
 from ktsafe.verify.threads import in_threads, ranges, threads_for
 
 COLUMNS_MAX = 512

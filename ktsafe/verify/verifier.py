@@ -9,23 +9,26 @@ on integers only.
 Source: Definitions 2 to 5 of the paper. For n = 1 hop and the walk reading a neighbourhood is a
 star, so the edit distance of two is twice the difference of their degrees: see
 `ktsafe.verify.star_protection_sets`.
-Other radii and the induced reading are decided by `ktsafe.verify.protection_sets`; any of them by a
-certificate, where one is given (`ktsafe.verify.certificate`). *Departure*: the protection set is
-the maximal one, so it is unique. Beware of `t`: classical t-closeness bounds the sensitive
-attribute; here it bounds the non-sensitive attributes of neighbourhoods.
+Other radii, the induced reading and certificates are judged by `ktsafe_lab.verify_hops`, of another
+package, and refused without it. *Departure*: the protection set is the maximal one, so it is
+unique. Beware of `t`: classical t-closeness bounds the sensitive attribute; here it bounds the
+non-sensitive attributes of neighbourhoods.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify.certificate import checked_orbits
+from ktsafe.plug_ins import found as offered_judge
 from ktsafe.verify.kt_safe_verdict import Failure, Verdict
-from ktsafe.verify.protection_sets import Coded, protection_sets
+from ktsafe.verify.protection_counts import Coded, ProtectionCounts
 from ktsafe.verify.star_protection_sets import star_protection_sets
 from ktsafe.verify.threads import in_threads, threads_for
 
@@ -35,6 +38,10 @@ N_MAX = 2**31 - 1
 """Vertices beyond which 2 * size_1 * size_2 could leave int64."""
 
 assert 2 * N_MAX**2 < 2**63
+
+GROUP: Final = "ktsafe.verifiers"
+"""The group of entry points of judges of neighbourhoods that are no stars."""
+JUDGE: Final = "neighbourhoods"
 
 
 def verify(
@@ -80,12 +87,13 @@ def verify(
         If the arrays do not describe a simple graph.
     NotKTSafe
         If the certificate does not hold.
+    InvalidParams
+        If it takes the package ktsafe-lab to judge, and that is not installed.
 
     Complexity
     ----------
     For stars O(q * (n + m)) plus one comparison per pair of distinct locations (QI, degree,
-    histogram) of the same QI whose degrees differ by at most epsilon / 2. For others see
-    `ktsafe.verify.protection_sets`. With a certificate O(q * n + m log m).
+    histogram) of the same QI whose degrees differ by at most epsilon / 2.
 
     Examples
     --------
@@ -100,16 +108,17 @@ def verify(
     if sensitive.ndim != 1:
         raise InvalidGraph("The sensitive flags must be booleans of shape (n,).")
     qi, flags, pairs = _checked(quasi_identifiers, sensitive.reshape(-1, 1), edges, workers)
-    if certificate is not None:
-        found = _orbit_counts(qi, flags, pairs, certificate)
-        return Verdict(params, len(qi), len(pairs), found[0], found[1], evidence="certificate")
-    if params.sees_stars:
-        found = star_protection_sets(_coded(qi, flags, pairs), params, workers=workers)
-        return Verdict(params, len(qi), len(pairs), found[0], found[1])
-    sets = protection_sets(_coded(qi, flags, pairs), params, workers=workers)
-    undecided = sets.undecided[1] if sets.undecided_pairs else None
-    size, sensitive = sets.certain
-    return Verdict(params, len(qi), len(pairs), size, sensitive, undecided, sets.undecided_pairs)
+    found = _counts(_coded(qi, flags, pairs), params, certificate, workers)
+    return Verdict(
+        params,
+        len(qi),
+        len(pairs),
+        found.certain[0],
+        found.certain[1],
+        None if found.undecided is None else found.undecided[1],
+        found.undecided_pairs,
+        "definition" if certificate is None else "certificate",
+    )
 
 
 def verify_graph(
@@ -167,33 +176,29 @@ def verify_flags(
     ([2, 2, 1], [[1, 1, 0]])
     """
     qi, checked, pairs = _checked(quasi_identifiers, flags, edges, workers)
-    if certificate is not None:
-        found = _orbit_counts(qi, checked, pairs, certificate)
-    elif params.sees_stars:
-        found = star_protection_sets(_coded(qi, checked, pairs), params, workers=workers)
-    else:
-        found = protection_sets(_coded(qi, checked, pairs), params, workers=workers).certain
+    found = _counts(_coded(qi, checked, pairs), params, certificate, workers).certain
     return found[0], found[1:]
 
 
+def _counts(
+    coded: Coded, params: PrivacyParams, certificate: ArrayLike | None, workers: int | None
+) -> ProtectionCounts:
+    """Return the counts of stars, or of what the judge of an installed package finds."""
+    if params.sees_stars and certificate is None:
+        return ProtectionCounts(star_protection_sets(coded, params, workers=workers))
+    point = offered_judge(GROUP, JUDGE)
+    if point is None:
+        msg = "Only stars (one hop, walk reading) are judged here."
+        hint = "Install ktsafe-lab for other neighbourhoods and for certificates."
+        raise InvalidParams(msg, hint=hint)
+    judge: Callable[..., ProtectionCounts] = point.load()
+    return judge(coded, params, certificate, workers)
+
+
 def _coded(qi: NDArray[np.int64], flags: NDArray[np.bool_], pairs: NDArray[np.int32]) -> Coded:
-    """Return the checked graph in the form of `ktsafe.verify.protection_sets`."""
+    """Return the checked graph as kernels take it."""
     columns, offsets, classes = _columns(qi)
     return Coded(columns, offsets, classes, pairs, flags)
-
-
-def _orbit_counts(
-    qi: NDArray[np.int64],
-    flags: NDArray[np.bool_],
-    pairs: NDArray[np.int32],
-    certificate: ArrayLike,
-) -> NDArray[np.int64]:
-    """Return each orbit's size and flagged members, (1 + flags, n)."""
-    orbits = checked_orbits(certificate, _columns(qi)[2], pairs)
-    counts = [np.bincount(orbits)] + [
-        np.bincount(orbits, weights=flag).astype(np.int64) for flag in flags.T
-    ]
-    return np.array(counts, dtype=np.int64).reshape(1 + flags.shape[1], -1)[:, orbits]
 
 
 def _checked(

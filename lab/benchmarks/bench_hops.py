@@ -33,8 +33,8 @@ from ktsafe.anonymization import Anonymized
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.edges import edge_keys
 from ktsafe.verify import verify_flags, verify_graph
-from ktsafe.verify.protection_sets import ProtectionSets, protection_sets
 from ktsafe.verify.verifier import _checked, _coded
+from ktsafe_lab.verify_hops.protection_sets import ProtectionSets, protection_sets
 from lab.benchmarks.bench_anonymize import SEED, from_folder
 
 Result = TypeVar("Result")

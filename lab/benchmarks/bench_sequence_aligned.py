@@ -24,10 +24,10 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import anonymize_everybody
 from ktsafe.sequence import Changes, SequenceOptions
-from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
+from ktsafe.sequence_audit import Promise
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
-from ktsafe_lab.aligned_sequence import AlignedSequence
+from ktsafe_lab.aligned_sequence import AlignedAuditor, AlignedRelease, AlignedSequence
 from lab.benchmarks.bench_hops import digest, exact
 from lab.benchmarks.bench_sequence import churn, cora, power_law
 
@@ -69,7 +69,7 @@ def run(
     sequence = AlignedSequence.begin(graph.schema, params, options, everybody, rng)
     building = time.process_time() - began
     first, seconds, hashed = sequence.figures(), [], hashlib.sha256()
-    auditor = SequenceAuditor(Promise("all", cover=True))
+    auditor = AlignedAuditor(Promise("all", cover=True))
     wrong = judged(sequence, auditor, hashed)
     ties = {(u, v) for u, v in graph.edges.tolist()}
     drawn = np.random.default_rng(SEED + 1)
@@ -94,14 +94,14 @@ def run(
     return wrong + sampled(sequence, params)
 
 
-def judged(sequence: AlignedSequence, auditor: SequenceAuditor, hashed: hashlib._Hash) -> int:
+def judged(sequence: AlignedSequence, auditor: AlignedAuditor, hashed: hashlib._Hash) -> int:
     """Return the unsafe vertices of the current release and the violations of the sequence."""
     released = sequence.released()
     graph = released.graph
     hashed.update(digest(graph.codes, graph.edges).encode())
     assert released.shift is not None
     findings = auditor.extend(
-        AuditedRelease(
+        AlignedRelease(
             release_id=str(sequence.release),
             sequence_id="one",
             params=sequence.params,

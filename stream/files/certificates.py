@@ -1,7 +1,7 @@
 """Private permutations of the vertices of a release, in files beside `mapping.csv`.
 
 `certificate.csv`, `released_id,image_id`: of an aligned release, what maps it onto itself
-(`ktsafe.verify.certificate`). With it a program verifies a release of any radius in linear
+(`ktsafe_lab.verify_hops.certificate`). With it a program verifies a release of any radius in linear
 time. It shows which vertices map to each other, so it is never published.
 
 `values.csv`, `released_id,value_at`: of a release with exchanged values, at which vertex the

@@ -1,7 +1,6 @@
 """Files of an audit: releases with the private mapping, what was declared, and the true graphs.
 
     MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
-    MAP/<release_id>/certificate.csv                           beyond stars (`certificate_files`)
     MAP/<release_id>/values.csv                                where values are exchanged
     MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
                                     "held_changes": 0, "lag_max": null}}
@@ -47,7 +46,6 @@ _TRUTH_AFTER_IMPORT: Final = (
 def audited(
     release: Release,
     owners: Mapping[str, Hashable | None] | NDArray[np.int64] | None = None,
-    shift: NDArray[np.int64] | None = None,
     vacated: Collection[str] = (),
     value_at: NDArray[np.int64] | None = None,
     promised: PrivacyParams | None = None,
@@ -59,8 +57,6 @@ def audited(
     owners:
         Private: by released id the person behind it, None without one; or the number of the person
         behind each vertex, -1 without one; None: nothing is known.
-    shift:
-        Private: the certificate of the release, see `read_shift`.
     vacated:
         Private: ids whose owners left since the release before, see `read_vacated`.
     value_at:
@@ -94,7 +90,6 @@ def audited(
         unmatched=unmatched,
         sensitive_texts=CodedTexts(meanings[schema.sensitive], codes[:, -1]),
         schema=msgspec.to_builtins(schema),
-        shift=shift,
         value_at=value_at,
     )
 

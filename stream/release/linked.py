@@ -194,7 +194,6 @@ class LinkedReleases:
             released.graph,
             Ids(released.ids),
             _positions(released.keys, snapshot),
-            released.shift,
             released.value_at,
             pages=self._pages(),
             generalized=self._named,
@@ -383,9 +382,8 @@ class LinkedReleases:
         with suppress(InvalidGraph):
             # Without it less is known of departed people, and nothing else.
             vacated = private_audits.read_vacated(self._audit_dir, record.release_id)
-        shift = private_audits.read_shift(self._audit_dir, release)
         value_at = private_audits.read_value_places(self._audit_dir, release)
-        return audited(release, owners, shift, vacated, value_at, self._params)
+        return audited(release, owners, vacated, value_at, self._params)
 
     def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
         assert self._ledger is not None
@@ -404,15 +402,14 @@ class LinkedReleases:
 
 def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRelease:
     """Return a release that was read back as the auditor takes it, owners being lives."""
-    shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
     lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
     vacated = built.figures[private_audits.VACATED]
     if built.ids == release.ids:
         # As it was written, in order: nobody has to be looked up.
-        return audited(release, lives, shift, vacated, built.value_at)
+        return audited(release, lives, vacated, built.value_at)
     behind = [life if life >= 0 else None for life in lives.tolist()]
     at = None if built.value_at is None else in_order(built.ids, built.value_at, release.ids)
-    return audited(release, dict(zip(built.ids, behind, strict=True)), shift, vacated, at)
+    return audited(release, dict(zip(built.ids, behind, strict=True)), vacated, at)
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:

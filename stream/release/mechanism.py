@@ -99,9 +99,6 @@ class Built:
         The published id of every vertex of `graph`.
     origin:
         int64, shape (n,): the vertex of the snapshot behind each vertex, -1 without one.
-    shift:
-        int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
-        there is.
     value_at:
         int64, shape (n,): the vertex that shows the sensitive value of each; None: its own.
     pages:
@@ -124,7 +121,6 @@ class Built:
     graph: AttributedGraph
     ids: Ids
     origin: NDArray[np.int64]
-    shift: NDArray[np.int32] | None = None
     value_at: NDArray[np.int64] | None = None
     pages: Iterable[tuple[str, bytes]] = ()
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)

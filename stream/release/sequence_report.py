@@ -24,7 +24,6 @@ from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import (
     read_declared,
     read_owners,
-    read_shift,
     read_vacated,
     read_value_places,
 )
@@ -133,9 +132,8 @@ def _read(
         return audited(release, promised=promised), None, None
     name = release.manifest.release_id
     owners, declared = read_owners(mapping, name), read_declared(mapping, name)
-    shift, vacated = read_shift(mapping, release), read_vacated(mapping, name)
-    places = read_value_places(mapping, release)
-    taken = audited(release, owners, shift, vacated, places, promised)
+    vacated, places = read_vacated(mapping, name), read_value_places(mapping, release)
+    taken = audited(release, owners, vacated, places, promised)
     if truth is None:
         return taken, None, None
     true = truth.of(release.manifest, declared, left_since)

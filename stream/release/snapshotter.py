@@ -349,11 +349,11 @@ class Snapshotter:
         folder = self._settings.audit_dir / release_id
         behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
         hashes = releases_write.write_audit(folder, built.ids, behind, figures)
-        return hashes | write_permutations(folder, built.ids, built.shift, built.value_at)
+        return hashes | write_permutations(folder, built.ids, None, built.value_at)
 
     def _figures(self, built: Built, traced: Traced, judged: Mapping[str, Any]) -> dict[str, Any]:
         params = self._settings.params
-        audited = audit_traced(traced, params, certificate=built.shift)
+        audited = audit_traced(traced, params)
         floor = {"min_f1": self._settings.min_f1}
         return {**audited, **floor, **built.figures, **judged}
 

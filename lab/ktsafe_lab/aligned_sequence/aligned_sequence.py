@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import Released, SequenceEngine
@@ -63,6 +64,19 @@ def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
         raise NotKTSafe("The shift takes an edge to a pair without one.")
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class AlignedReleased(Released):
+    """A release with its certificate.
+
+    Attributes
+    ----------
+    shift:
+        int32, shape (n,): an automorphism of the graph, private.
+    """
+
+    shift: NDArray[np.int32] = dataclasses.field(kw_only=True)
+
+
 ALIGNED = StepPolicy(move_agreed, publish_ready, show_what_is_half_true, check)
 """Permanent groups, all turned by one shift that takes every release to itself."""
 
@@ -75,6 +89,7 @@ class AlignedSequence(SequenceEngine):
 
     policy = ALIGNED
 
-    def released(self) -> Released:
+    def released(self) -> AlignedReleased:
         """Return the current release with its shift; a whole scan."""
-        return dataclasses.replace(super().released(), shift=shift_of(self._state, self._order()))
+        shift = shift_of(self._state, self._order())
+        return AlignedReleased(**vars(super().released()), shift=shift)

@@ -5,7 +5,7 @@ The shift of all groups by one position takes every edge through its orbit of m 
 orbit is shown whole or hidden whole, by how much of it is true. The shift is then an
 automorphism whose orbits are the groups. A group has m >= k members of one quasi-identifier and at
 most alpha * m sensitive ones, so the release is kt-safe for every n, in both readings, at
-epsilon = 0 and t = 0; `ktsafe.verify.certificate` says why.
+epsilon = 0 and t = 0; `ktsafe_lab.verify_hops.certificate` says why.
 
 Which orbits are shown is the one difference between the strategies `aligned` and `robust`.
 The search moves vertices between positions of their class so that edges share orbits. It counts

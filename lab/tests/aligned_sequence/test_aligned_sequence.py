@@ -13,11 +13,18 @@ from hypothesis import strategies as some
 
 from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
-from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
+from ktsafe.sequence import Changes, SequenceCorrupted, SequenceOptions
 from ktsafe.sequence.memory.column_table import PairTable
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
-from ktsafe_lab.aligned_sequence import AlignedSequence, aligned_sequence, orbits
+from ktsafe_lab.aligned_sequence import (
+    AlignedAuditor,
+    AlignedRelease,
+    AlignedReleased,
+    AlignedSequence,
+    aligned_sequence,
+    orbits,
+)
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 TWO_HOPS = dataclasses.replace(PARAMS, n_hops=2)
@@ -39,11 +46,11 @@ def begun(
     return AlignedSequence.begin(SCHEMA, params, chosen, world.first, rng)
 
 
-def audited(sequence: AlignedSequence, *, with_shift: bool = True) -> AuditedRelease:
+def audited(sequence: AlignedSequence) -> AlignedRelease:
     """Return the current release as the auditor reads it."""
     released = sequence.released()
     graph = released.graph
-    return AuditedRelease(
+    return AlignedRelease(
         release_id=str(sequence.release),
         sequence_id="one",
         params=sequence.params,
@@ -53,16 +60,15 @@ def audited(sequence: AlignedSequence, *, with_shift: bool = True) -> AuditedRel
         is_sensitive=graph.is_sensitive,
         edges=graph.edges.astype(np.int64),
         owners=[None if key < 0 else key for key in released.keys.tolist()],
-        shift=None if released.shift is None or not with_shift else released.shift.astype(np.int64),
+        shift=released.shift.astype(np.int64),
         value_at=released.value_at,
     )
 
 
-def naive_groups(history: list[Released]) -> dict[int, set[int]]:
+def naive_groups(history: list[AlignedReleased]) -> dict[int, set[int]]:
     """Return for every published id who moved with it in all releases, by the shifts alone."""
     together: dict[int, set[int]] = {}
     for released in history:
-        assert released.shift is not None
         ids = released.ids.tolist()
         for v, name in enumerate(ids):
             orbit, image = {name}, int(released.shift[v])
@@ -73,7 +79,7 @@ def naive_groups(history: list[Released]) -> dict[int, set[int]]:
     return together
 
 
-def assert_safe_together(history: list[Released], params: PrivacyParams) -> None:
+def assert_safe_together(history: list[AlignedReleased], params: PrivacyParams) -> None:
     """Check the claim by definition: equal presence, size, share ever sensitive, equal changes."""
     presence: defaultdict[int, list[bool]] = defaultdict(list)
     ever: set[int] = set()
@@ -124,7 +130,7 @@ def test_streams_stay_safe_and_true(
     """Whatever happens: each release is safe, all are together, the truth is kept, pages read."""
     world, rng = World(40, 200, seed), np.random.default_rng(seed)
     sequence = begun(world, params)
-    auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
+    auditor = AlignedAuditor(Promise("all", cover=True), workers=1)
     history = []
     for kind in [{}, *kinds]:
         if kind:
@@ -144,7 +150,7 @@ def test_streams_stay_safe_and_true(
     assert_safe_together(history, params)
 
 
-def assert_shows_what_is_half_true(released: Released, world: World) -> None:
+def assert_shows_what_is_half_true(released: AlignedReleased, world: World) -> None:
     """An orbit is shown whole if at least half of its pairs are true ties, else not at all."""
     keys = released.keys.tolist()
     shown = {frozenset(edge) for edge in released.graph.edges.tolist()}
@@ -310,26 +316,26 @@ def test_the_gate_refuses_half_an_orbit(monkeypatch: pytest.MonkeyPatch) -> None
     assert dict(sequence.pages()) == before
 
 
-def lose_an_edge(release: AuditedRelease) -> AuditedRelease:
+def lose_an_edge(release: AlignedRelease) -> AlignedRelease:
     return dataclasses.replace(release, edges=release.edges[1:])
 
 
-def another_code(release: AuditedRelease) -> AuditedRelease:
+def another_code(release: AlignedRelease) -> AlignedRelease:
     codes = release.codes.copy()
     codes[0, 0] = 1 - codes[0, 0]
     return dataclasses.replace(release, codes=codes)
 
 
-def no_permutation(release: AuditedRelease) -> AuditedRelease:
+def no_permutation(release: AlignedRelease) -> AlignedRelease:
     assert release.shift is not None
     return dataclasses.replace(release, shift=np.zeros_like(release.shift))
 
 
-def sensitive(release: AuditedRelease) -> AuditedRelease:
+def sensitive(release: AlignedRelease) -> AlignedRelease:
     return dataclasses.replace(release, is_sensitive=np.ones_like(release.is_sensitive))
 
 
-def nobody_moves(release: AuditedRelease) -> AuditedRelease:
+def nobody_moves(release: AlignedRelease) -> AlignedRelease:
     assert release.shift is not None
     return dataclasses.replace(release, shift=np.arange(len(release.shift)))
 
@@ -348,7 +354,7 @@ def test_the_auditor_finds_damage(harm: object, kind: str) -> None:
     """Whatever is wrong with the second release is a violation of the right kind."""
     world = World(60, 60, 2)
     sequence = begun(world)
-    auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
+    auditor = AlignedAuditor(Promise("all", cover=True), workers=1)
     assert auditor.extend(audited(sequence)).is_safe
     sequence.advance(world.change(ties=3), np.random.default_rng(0))
     assert auditor.copy().extend(audited(sequence)).is_safe
@@ -359,13 +365,13 @@ def test_the_auditor_finds_damage(harm: object, kind: str) -> None:
 def test_the_auditor_finds_groups_that_are_not_permanent() -> None:
     """Two releases, each with a symmetry of its own, share no groups: nothing is proven."""
     pairs = [[[0, 1, 2], [3, 4, 5]], [[0, 1, 3], [2, 4, 5]]]
-    auditor = SequenceAuditor(Promise("all", cover=False), workers=1)
+    auditor = AlignedAuditor(Promise("all", cover=False), workers=1)
     found = []
     for i, groups in enumerate(pairs):
         shift = np.zeros(6, dtype=np.int64)
         for group in groups:
             shift[group] = np.roll(group, -1)
-        release = AuditedRelease(
+        release = AlignedRelease(
             release_id=str(i),
             sequence_id="one",
             params=TWO_HOPS,
@@ -381,17 +387,20 @@ def test_the_auditor_finds_groups_that_are_not_permanent() -> None:
 
 
 def test_the_auditor_needs_the_certificate() -> None:
-    """Beyond stars nothing is judged without it."""
-    sequence = begun(World(40, 40, 2))
+    """Beyond stars nothing is judged without it, and nothing by the auditor of stars."""
+    release = audited(begun(World(40, 40, 2)))
+    fields = {name: value for name, value in vars(release).items() if name != "shift"}
     with pytest.raises(InvalidParams, match="certificates"):
-        SequenceAuditor().extend(audited(sequence, with_shift=False))
+        AlignedAuditor().extend(AuditedRelease(**fields))
+    with pytest.raises(InvalidParams, match="ktsafe-lab"):
+        SequenceAuditor().extend(release)
 
 
 def test_whole_groups_change_alike() -> None:
     """The auditor counts from the bytes how many changed alike: at least k."""
     world = World(60, 60, 2)
     sequence = begun(world)
-    auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
+    auditor = AlignedAuditor(Promise("all", cover=True), workers=1)
     auditor.extend(audited(sequence))
     sequence.advance(world.change(ties=4), np.random.default_rng(0))
     changes = auditor.extend(audited(sequence)).figures["changes"]["k_delta"]

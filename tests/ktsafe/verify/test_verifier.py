@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import InvalidGraph, NotKTSafe, PrivacyParams
+from ktsafe.errors import InvalidParams
 from ktsafe.verify import _stars_core as core
 from ktsafe.verify import star_protection_sets as module
 from ktsafe.verify import verify, verify_graph
@@ -362,3 +363,22 @@ def test_equal_counts_by_attribute_are_enough() -> None:
     params = PrivacyParams(k=10, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
     verdict = verify(np.array(people), np.zeros(30, dtype=bool), np.array(edges), params)
     assert verdict.ps_size[:10].tolist() == [10] * 10
+
+
+@pytest.mark.parametrize(
+    ("params", "certificate"),
+    [
+        (PrivacyParams(n_hops=2), None),
+        (PrivacyParams(n_hops=0), None),
+        (PrivacyParams(reading="induced"), None),
+        (PrivacyParams(), [0, 1, 2]),
+    ],
+)
+def test_what_is_not_judged_here_is_refused_with_the_package(
+    params: PrivacyParams, certificate: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the laboratory other neighbourhoods and certificates are never judged half."""
+    monkeypatch.setattr("ktsafe.verify.verifier.offered_judge", lambda _group, _name: None)
+    graph = np.zeros((3, 1), int), np.zeros(3, bool), [[0, 1]]
+    with pytest.raises(InvalidParams, match="ktsafe-lab"):
+        verify(*graph, params, certificate=certificate)

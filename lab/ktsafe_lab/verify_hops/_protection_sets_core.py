@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import kernel
-from ktsafe.verify._attribute_distance_core import NeighbourhoodCounts, distributions_agree
-from ktsafe.verify._edit_distance_core import UNKNOWN, bounded_distance
-from ktsafe.verify._neighbourhood_core import Reach, collect, cut_out, neighbourhood
-from ktsafe.verify._rooted_graph_core import colours, mixed
+from ktsafe_lab.verify_hops._distributions_core import NeighbourhoodCounts, distributions_agree
+from ktsafe_lab.verify_hops._edit_distance_core import UNKNOWN, bounded_distance
+from ktsafe_lab.verify_hops._neighbourhood_core import Reach, collect, cut_out, neighbourhood
+from ktsafe_lab.verify_hops._rooted_graph_core import colours, mixed
 
 BEYOND, WITHIN, UNDECIDED = 0, 1, 2
 

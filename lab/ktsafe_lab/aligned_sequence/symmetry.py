@@ -14,15 +14,21 @@ The check of the shift shares no code with what made it, nor with the verifier's
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, InvalidParams
+from ktsafe.params import PrivacyParams
+from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor, windows
 from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
-from ktsafe.sequence_audit.audited_release import grown
-from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
+from ktsafe.sequence_audit.audited_release import grown, stable_codes
+from ktsafe.sequence_audit.candidate_sets import CandidateSets
+from ktsafe.sequence_audit.findings import Violations
 from ktsafe.sequence_audit.profiles import Structure, edge_keys
+from ktsafe.sequence_audit.structure_reader import StructureReader
 
 
 def is_symmetry(
@@ -64,30 +70,81 @@ def orbits_of(shift: NDArray[np.int64]) -> NDArray[np.int64]:
     return orbit
 
 
-class SymmetryReader(CopyOnExtend):
+@dataclasses.dataclass(frozen=True, eq=False)
+class AlignedRelease(AuditedRelease):
+    """A release with its certificate.
+
+    Attributes
+    ----------
+    shift:
+        Private: for each position another one, a map that is claimed to take the release onto
+        itself; it is checked.
+    """
+
+    shift: NDArray[np.int64] = dataclasses.field(kw_only=True)
+
+
+class AlignedAuditor(SequenceAuditor):
+    """An auditor of releases of any radius, by their certificates."""
+
+    def _new_reader(self, release: AuditedRelease) -> StructureReader:
+        return SymmetryReader(release.params, len(release.categories), self._workers)
+
+    def _certificate(self, release: AuditedRelease, found: Violations) -> NDArray[np.int64] | None:
+        """Return the checked shift, else the map that moves nobody: then nobody has candidates."""
+        shift = checked_shift(release)
+        if shift is None:
+            found.whole("certificate_broken")
+            return np.arange(len(release.ids))
+        return shift
+
+    def _decide(self, view: CandidateSets) -> windows.Decision:
+        """Count as undecided what the certificate does not prove: candidates may be missing."""
+        decision = super()._decide(view)
+        few, rich = decision.has_too_few, decision.is_too_sensitive
+        none = np.zeros_like(few)
+        return dataclasses.replace(
+            decision,
+            has_too_few=none,
+            is_too_sensitive=none,
+            is_undecided=none if decision.has_certificate else few | rich | decision.is_undecided,
+        )
+
+
+def checked_shift(release: AuditedRelease) -> NDArray[np.int64] | None:
+    """Return the shift of a release if it holds.
+
+    Raises
+    ------
+    InvalidParams
+        If the release comes without.
+    """
+    if not isinstance(release, AlignedRelease):
+        msg = "Beyond one hop a sequence is audited by its private certificates only."
+        raise InvalidParams(msg)
+    shift = np.asarray(release.shift, dtype=np.int64)
+    return shift if is_symmetry(shift, release.codes, release.edges) else None
+
+
+class SymmetryReader(StructureReader):
     """Reads the releases of one sequence, in order, each with its shift."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, params: PrivacyParams, n_attributes: int, workers: int | None = None
+    ) -> None:
+        super().__init__(params, n_attributes, workers)
         # Only ever added to, so copies may share them.
         self._tuples: dict[bytes, int] = {}
         self._tuple = np.zeros(0, dtype=np.int64)
         self._edges = np.zeros(0, dtype=np.int64)
 
     def read(
-        self,
-        vertices: NDArray[np.int64],
-        n_numbers: int,
-        codes: NDArray[np.int64],
-        edges: NDArray[np.int64],
-        orbit: NDArray[np.int64],
+        self, release: AuditedRelease, vertices: NDArray[np.int64], n_numbers: int
     ) -> Structure:
-        """Take the next release; parameters are those of `Profiler.read`.
-
-        Parameters
-        ----------
-        orbit:
-            int64, shape (n,): the orbit of every vertex, numbered from 0.
-        """
+        """Take the next release, see `StructureReader.read`; orbits are its groups."""
+        shift = checked_shift(release)
+        orbit = orbits_of(np.arange(len(release.ids)) if shift is None else shift)
+        codes, edges = stable_codes(release, self._values), release.edges
         keys = np.sort(edge_keys(vertices, edges))
         if np.any(keys[1:] == keys[:-1]):
             raise InvalidGraph("An edge is given twice.")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ktsafe import NotKTSafe, PrivacyParams
 from ktsafe.verify import verify, verify_flags
 from ktsafe.verify.kt_safe_verdict import Verdict
-from ktsafe.verify.protection_sets import protection_sets
 from ktsafe.verify.verifier import _checked, _coded
+from ktsafe_lab.verify_hops.protection_sets import protection_sets
 from tests import naive_hops
 from tests.graphs import arrays, copies, regular, small_graphs, union
 from tests.naive import Small

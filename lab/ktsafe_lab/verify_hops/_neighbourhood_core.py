@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import inner_kernel, kernel
-from ktsafe.verify._rooted_graph_core import Rooted, prepared
+from ktsafe_lab.verify_hops._rooted_graph_core import Rooted, prepared
 
 
 class Reach(NamedTuple):

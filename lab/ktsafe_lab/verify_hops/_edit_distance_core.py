@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe.kernels import inner_kernel, kernel
-from ktsafe.verify._partial_matching_core import (
+from ktsafe_lab.verify_hops._partial_matching_core import (
     Matching,
     match,
     matching_bound,
@@ -27,7 +27,7 @@ from ktsafe.verify._partial_matching_core import (
     unmatch,
     unmatched_bound,
 )
-from ktsafe.verify._rooted_graph_core import ROUNDS, Rooted
+from ktsafe_lab.verify_hops._rooted_graph_core import ROUNDS, Rooted
 
 UNKNOWN = -1
 """An upper bound that was not found."""

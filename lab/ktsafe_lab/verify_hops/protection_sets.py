@@ -19,42 +19,18 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify import _protection_sets_core as core
-from ktsafe.verify._attribute_distance_core import NeighbourhoodCounts
-from ktsafe.verify._neighbourhood_core import Reach
-from ktsafe.verify.edit_distance import NODES_MAX
+from ktsafe.verify.protection_counts import Coded
 from ktsafe.verify.threads import in_threads, threads_for
+from ktsafe_lab.verify_hops import _protection_sets_core as core
+from ktsafe_lab.verify_hops._distributions_core import NeighbourhoodCounts
+from ktsafe_lab.verify_hops._neighbourhood_core import Reach
+from ktsafe_lab.verify_hops.edit_distance import NODES_MAX
 
 CELLS_MAX = 2**31
 """Counts of attribute values, over all vertices and radii, that are kept."""
 
 TASKS_PER_WORKER = 8
 """Pieces of work per thread, so threads end at about the same time."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Coded:
-    """A checked graph as `ktsafe.verify` codes it.
-
-    Attributes
-    ----------
-    columns:
-        int32, shape (n, q): the number of each attribute value, numbered through.
-    offsets:
-        int64, shape (q + 1,): attribute a has the columns offsets[a]..offsets[a + 1] - 1.
-    classes:
-        int64, shape (n,): class of equal quasi-identifiers.
-    edges:
-        int32, shape (m, 2): each edge once.
-    flags:
-        bool, shape (n, f).
-    """
-
-    columns: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    edges: NDArray[np.int32]
-    flags: NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

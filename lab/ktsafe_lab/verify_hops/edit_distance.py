@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.verify import _edit_distance_core as core
-from ktsafe.verify import _rooted_graph_core as graph_core
+from ktsafe_lab.verify_hops import _edit_distance_core as core
+from ktsafe_lab.verify_hops import _rooted_graph_core as graph_core
 
 Rooted = graph_core.Rooted
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import inlined_kernel, inner_kernel, kernel
-from ktsafe.verify._rooted_graph_core import Rooted, mixed
+from ktsafe_lab.verify_hops._rooted_graph_core import Rooted, mixed
 
 
 class Matching(NamedTuple):
