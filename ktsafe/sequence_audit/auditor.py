@@ -306,7 +306,6 @@ class SequenceAuditor(CopyOnExtend):
         return {
             f"{prefix}certificate": decision.has_certificate,
             f"{prefix}alpha_by": decision.method,
-            f"{prefix}sets_enumerated": decision.sets_enumerated,
         }
 
     def _judge_changes(self, structure: Structure, found: Violations) -> dict[str, Any]:

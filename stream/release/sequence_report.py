@@ -39,7 +39,6 @@ from ktsafe.stream.release.audits import Truth, audited, case_of, nominal_time, 
 STEPS = {
     "certificate": "a certificate by cohorts, for any set of releases",
     "bound": "exact bounds, for any set of releases",
-    "enumeration": "listing the candidate sets that sets of releases can leave",
     "each release by itself": "the strict verifier, each release by itself",
 }
 
