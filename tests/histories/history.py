@@ -85,6 +85,7 @@ class History(Observer):
         self.theme = theme
         self.misfortunes = Misfortunes(self, is_sharp=self.is_sharp)
         is_erasing = theme in {"plain", "restore", "rebase", "one state"} and dice.random() < 0.5
+        is_erasing |= self.is_sharp and theme == "restore"
         self.leaver = "leaver" if is_erasing else None
         self.commands = ["release", *(["erase"] * 3 if is_erasing else [])]
         self.commands += {"restore": ["backup"], "rebase": ["rebase"], "two": ["backup"] * 2}.get(
