@@ -155,6 +155,8 @@ def _changed(of: str) -> Callable[[FigureCounts, tuple[str, ...]], Floats]:
     return figure
 
 
+_gained, _lost = _changed("ties_gained"), _changed("ties_lost")
+
 CHANGES: Mapping[tuple[str, str], str] = {
     ("changes of ties", "gained"): "ties_gained",
     ("changes of ties", "lost"): "ties_lost",
@@ -192,6 +194,11 @@ FIGURES: Mapping[str, tuple[int, Callable[[FigureCounts, tuple[str, ...]], Float
     "ties_between": (2, _between),
     "share_of_neighbours": (2, _of_neighbours),
     **{name: (0, _changed(name)) for name in CHANGES.values()},
+    "share_of_ties_gained": (0, lambda c, v: _ratio(_gained(c, v), c.ties)),
+    "share_of_ties_lost": (
+        0,
+        lambda c, v: _ratio(_lost(c, v), c.ties - _gained(c, v) + _lost(c, v)),
+    ),
 }
 """Figures by name, and how many values each is of.
 
@@ -199,12 +206,17 @@ All need an attribute but `WITHOUT_ATTRIBUTE`. `share_of_neighbours` is the shar
 value among neighbours of the first; it and `ties_between` also go across two attributes.
 `modularity` is the share of ties within values, less that by chance. `degree_gap` is the difference
 of two mean degrees, `degree_gap_t` the t of that, with degrees that spread a quarter wider than
-in the graph; NaN where noise leaves the size of a group open.
+in the graph; NaN where noise leaves the size of a group open. `share_of_ties_gained` is of the ties
+of now, `share_of_ties_lost` of those of the release before; NaN without a table of changes.
 """
 
 ACROSS = frozenset({"ties_between", "share_of_neighbours"})
 WITHOUT_ATTRIBUTE = frozenset(
-    {"people", "ties", "mean_degree", "density", "isolated_share", *CHANGES.values()}
+    {
+        *("people", "ties", "mean_degree", "density", "isolated_share"),
+        *CHANGES.values(),
+        *("share_of_ties_gained", "share_of_ties_lost"),
+    }
 )
 
 

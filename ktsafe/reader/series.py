@@ -73,6 +73,30 @@ class Releases:
         """
         return [each.estimate(figure, *values, by=by, across=across) for each in self.releases]
 
+    def mean(
+        self, figure: str, *values: str, by: str | None = None, across: str | None = None
+    ) -> Estimate:
+        """Return the figure's mean over all releases that tell it.
+
+        So turnover, the share of ties that come or go with a release, has a narrower interval than
+        in any one of them. Count it never in the graph: pairs of classes that are hidden and
+        planned afresh show ten times as much of it.
+
+        Examples
+        --------
+        >>> year = ktsafe.read("releases")  # doctest: +SKIP
+        >>> year.mean("share_of_ties_gained")  # doctest: +SKIP
+        Estimate(value=0.0101, low=0.0094, high=0.0108, source='tables')
+        """
+        check_asked(figure, values, by, across)
+        rows = [release.drawn(figure, values, by, across) for release in self.releases]
+        told = [row for row in rows if not np.isnan(row[0])]
+        if not told:
+            return Estimate(float("nan"), None, None, "graph")
+        n = min(map(len, told))
+        drawn = np.mean([row[:n] for row in told], axis=0)
+        return estimate_of(drawn) if n > 1 else Estimate(float(drawn[0]), None, None, "graph")
+
     def difference(
         self,
         figure: str,

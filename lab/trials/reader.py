@@ -1,5 +1,7 @@
 """How often the intervals of `ktsafe.read` hold the truth, how wide they are, and false trends.
 
+Turnover is the mean share of ties that came and went, told with its interval beside the truth.
+
     python -m lab.trials.reader DATA [--per-year 5] [--seeds 3]
 
 Sequences of the engine, 13 releases; each release is told with an equal share of a year's epsilon,
@@ -25,12 +27,14 @@ from ktsafe.reader.estimates import CHANGES
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded
+from lab.trials.attacks_with_statistics import began_and_ended
 from tests.feeds import Slot, slots_of
 
 RELEASES = 13
 LEAST = 30
 COUNTS = {"ties_between", "people_of"}
-NO_INTERVAL = {"degree_gap_t", *CHANGES.values()}
+TURNOVER = ("share_of_ties_gained", "share_of_ties_lost")
+NO_INTERVAL = {"degree_gap_t", *CHANGES.values(), *TURNOVER}
 T_MAX = 3
 """Beyond which a reader believes a difference."""
 Asked = tuple[str, tuple[str, ...], str]
@@ -59,15 +63,23 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
     sequence = SequenceEngine.begin(
         slots[0][0].schema, PrivacyParams(), SequenceOptions(), Changes.of_graph(*slots[0]), rng
     )
-    told, true = [], []
+    told, true, turnover = [], [], []
     for i, (graph, keys) in enumerate(slots):
         if i:
             sequence.advance(changes_between(*slots[i - 1], graph, keys), rng)
+        changes = began_and_ended(slots[i - 1], slots[i]) if i else None
+        if changes is not None:
+            turnover.append(
+                (
+                    changes.ties_gained / graph.n_edges,
+                    changes.ties_lost / slots[i - 1][0].n_edges,
+                )
+            )
         shown = sequence.released().graph
         secret = SecretBytes(seed.to_bytes(32, "big"), f"{feed} {i}")
         tables = [
             StudiedTable(t.of, t.by, t.cells, np.array(t.counts), float(t.scale), t.across)
-            for t in noisy_tables(graph, shown, micro, secret)
+            for t in noisy_tables(graph, shown, micro, secret, changes)
         ]
         told.append(_published(shown, tables))
         true.append(_published(graph, []))
@@ -108,6 +120,9 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
         f"of the last graph alone {np.mean(leans):.2f} wrong by 20%",
         flush=True,
     )
+    for name, exact in zip(TURNOVER, np.mean(turnover, axis=0), strict=True):
+        mean = series.mean(name)
+        print(f"  {name}: {exact:.4f} told {mean.value:.4f} ({mean.low:.4f} to {mean.high:.4f})")
 
 
 def sure_of(t: Estimate) -> bool:

@@ -131,6 +131,13 @@ def anonymize_files(
         Path | None,
         typer.Option(help="New private HTML file: is it safe, is it useful?"),
     ] = None,
+    about: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=TEXT",
+            help="What readers are told: title, publisher, contact, terms, licence; repeatable.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
@@ -143,6 +150,7 @@ def anonymize_files(
         values=values,
     )
     check_strategy(options.strategy, params)
+    told = _told_about(about or [])
     if vertices is not None and schema is None:
         msg = "--vertices needs --schema."
         raise InvalidGraph(msg, hint="It says which of the attributes are published, and how.")
@@ -158,7 +166,7 @@ def anonymize_files(
         vertices, edges, schema, chosen_columns(columns), out, audit, report, hierarchies
     )
     coarser = None if generalize == "none" else words_of(keep)
-    found = _anonymized(places, params, options, workers, seed, coarser, min_f1)
+    found = _anonymized(places, params, options, workers, seed, coarser, min_f1, told)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
@@ -192,6 +200,7 @@ def _anonymized(
     seed: int | None,
     keep: list[str] | None,
     min_f1: float,
+    about: dict[str, str],
 ) -> dict[str, Any]:
     """Make, verify and write a release; `keep` is None where people are told as they are."""
     # Compiled kernels load slowly, so only commands in need of them pay.
@@ -229,10 +238,8 @@ def _anonymized(
     ):
         progress("verifying", 0.0)
         groups = named_values(source.graph.schema.groups, source.people, params.k)
-        name = places.out.name
-        header = ReleaseHeader(
-            name, "single", None, params, generalized=groups, values=result.values
-        )
+        header = ReleaseHeader(places.out.name, "single", None, params, about=about)
+        header = dataclasses.replace(header, generalized=groups, values=result.values)
         release, verdict, ids = written_and_verified(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
@@ -261,6 +268,28 @@ def _anonymized(
         "values": values_told(traced),
         "figures": figures,
     }
+
+
+def _told_about(texts: list[str]) -> dict[str, str]:
+    """Return what readers are told by name, as `[release] about` has it.
+
+    Raises
+    ------
+    InvalidParams
+        If a text has no name, an unknown one, or one that was given, or is too long.
+    """
+    import msgspec
+
+    from ktsafe.reader.readme import ABOUT
+    from ktsafe.stream.config.settings import AboutTable
+
+    told = dict(text.split("=", 1) for text in texts if "=" in text)
+    if len(told) < len(texts):
+        raise InvalidParams("--about takes NAME=TEXT, each name once.")
+    try:
+        return msgspec.convert(told, AboutTable).given()
+    except msgspec.ValidationError as error:
+        raise InvalidParams(f"--about: {error}.", hint=f"Known: {', '.join(ABOUT)}.") from error
 
 
 def _say_how_long(source: GraphFile) -> None:

@@ -130,6 +130,7 @@ def test_figures_of_the_graph_are_those_of_networkx(tmp_path: Path) -> None:
     by = release.attributes[0]
     expected = by_networkx(graph, by)
     changes = {"ties_gained", "ties_lost", "people_joined", "people_left"}
+    changes |= {"share_of_ties_gained", "share_of_ties_lost"}
     assert {figure for figure, *_ in expected} == set(FIGURES) - changes
     assert all(np.isnan(release.estimate(figure).value) for figure in changes)
     for (figure, *values), count in expected.items():
@@ -357,3 +358,25 @@ def test_faults_are_named(tmp_path: Path) -> None:
     (folder / "edges.csv").unlink()
     with pytest.raises(NotARelease):
         ktsafe.read(folder)
+
+
+def test_turnover_is_told_by_the_mean_of_all_releases(tmp_path: Path) -> None:
+    """Its intervals hold the truth, are narrower than those of one release, and none is made up."""
+    graph = some_graph()
+    exact = {
+        "share_of_ties_gained": CHANGED.ties_gained / graph.n_edges,
+        "share_of_ties_lost": CHANGED.ties_lost
+        / (graph.n_edges - CHANGED.ties_gained + CHANGED.ties_lost),
+    }
+    told = [one(write(tmp_path / f"{seed}", graph, truth=graph, seed=seed)) for seed in range(64)]
+    bare = one(write(tmp_path / "bare", graph, truth=None))
+    for figure, share in exact.items():
+        means = [Releases(told[i : i + 4]).mean(figure) for i in range(0, len(told), 4)]
+        assert np.mean([m.low <= share <= m.high for m in means]) >= 0.85
+        widths = [m.high - m.low for m in means]
+        alone = told[0].estimate(figure)
+        assert np.mean(widths) < 0.65 * (alone.high - alone.low)
+        assert Releases([bare, *told[:4]]).mean(figure) == means[0]
+        nothing = Releases([bare]).mean(figure)
+        assert np.isnan(nothing.value)
+        assert nothing.low is None

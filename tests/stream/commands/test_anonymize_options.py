@@ -372,3 +372,25 @@ def test_parts_of_a_composite_are_looked_at_one_by_one(files, tmp_path, capsys) 
     (tmp_path / "schema.toml").write_text(text.replace('sensitive_values = ["chronic"]', values))
     assert run_command(["anonymize", *files]) == Exit.USAGE
     assert "mean 'green'" in capsys.readouterr().err
+
+
+def test_what_the_owner_says_is_in_the_release(tmp_path: Path, files: list[str]) -> None:
+    """It stands in the manifest and in README.txt; nothing else changes, nothing is guessed."""
+    said = ("--about", "title=Clubs = all of them", "--about", "terms= Only for study. ")
+    assert run_command(["anonymize", *files, *said]) == Exit.OK
+    manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    assert manifest["about"] == {"title": "Clubs = all of them", "terms": "Only for study."}
+    assert "Terms: Only for study." in (tmp_path / "release" / "README.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "said", [["no name"], ["titel=A"], ["title=A", "title=B"], ["title=" + "A" * 201], ["=A"]]
+)
+def test_what_cannot_be_said_is_refused(
+    tmp_path: Path, files: list[str], said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A text without a name, with an unknown one, twice the same, or too long a one."""
+    options = [word for text in said for word in ("--about", text)]
+    assert run_command(["anonymize", *files, *options]) != Exit.OK
+    assert "--about" in capsys.readouterr().err
+    assert not (tmp_path / "release").exists()
