@@ -8,35 +8,37 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator, Mapping
-from importlib import import_module
+from importlib import import_module, resources
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
+HERE: Final = "ktsafe.stream.commands"
+ASSESS: Final = "ktsafe.assess.commands"
+"""What is there says itself where it needs more than is installed."""
+
 
 class Place(NamedTuple):
-    """Where a command is, or a group of them: a module of this package, and a name in it."""
+    """Where a command is, or a group of them: a module of a package, and a name in it."""
 
     module: str
     name: str
+    package: str = HERE
 
-
-HERE: Final = "ktsafe.stream.commands"
 
 SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "One graph": {
         "inspect": Place("inspect", "inspect_files"),
         "anonymize": Place("anonymize", "anonymize_files"),
-        "advise": Place("advise", "advise"),
+        "advise": Place("advise", "advise", ASSESS),
     },
     "One graph again and again": {
         "next": Place("next_release", "next_release"),
     },
     "The service": {
-        "demo": Place("demo", "demo"),
+        "demo": Place("demo", "demo", ASSESS),
         "run": Place("run", "run"),
         "config": Place("config", "config"),
         "topics": Place("topics", "topics"),
@@ -52,7 +54,7 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "Releases": {
         "releases": Place("releases", "app"),
         "verify": Place("verify", "verify_folders"),
-        "audit": Place("audit", "audit"),
+        "audit": Place("audit", "audit", ASSESS),
     },
     "This program": {
         "warm": Place("warm", "warm"),
@@ -75,7 +77,7 @@ class _Commands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         place = PLACES[name]
-        found = getattr(import_module(f"{HERE}.{place.module}"), place.name)
+        found = getattr(import_module(f"{place.package}.{place.module}"), place.name)
         outer = typer.Typer(rich_markup_mode=None, add_completion=False)
         if isinstance(found, typer.Typer):
             _summarize(found)
@@ -162,7 +164,7 @@ def ktsafe(
 
 def summary_at(place: Place) -> str:
     """Return the first sentence of what a command's help says, read from its source."""
-    source = Path(__file__).with_name("commands") / f"{place.module}.py"
+    source = resources.files(place.package) / f"{place.module}.py"
     for node in ast.parse(source.read_bytes()).body:
         match node:
             case ast.FunctionDef(name=place.name):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,41 +14,30 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from ktsafe.stream import assessment
+from ktsafe.stream.errors import ConfigError
+
 ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {
     "ktsafe": set(),
     "connectors": {"ktsafe"},
     "state": {"ktsafe"},
     "stream": {"ktsafe", "connectors", "state"},
+    "protection": {"ktsafe", "connectors", "state", "stream"},
     "assess": {"ktsafe", "connectors", "state", "stream"},
 }
 """Which of our packages each package may import, beside itself."""
-FOLDERS = {"assess": "ktsafe/assess"}
+FOLDERS = {"assess": "ktsafe/assess", "protection": "ktsafe/protection"}
 """Where a package lies that is no folder of the repository by its name."""
-KNOW_ASSESSMENT = {
-    "ktsafe/protection/protect.py",
-    "ktsafe/protection/protected.py",
-    "ktsafe/protection/snapshots.py",
-    "stream/commands/advise.py",
-    "stream/commands/anonymize.py",
-    "stream/commands/audit.py",
-    "stream/commands/demo.py",
-    "stream/commands/inspect.py",
-    "stream/files/graphs.py",
-    "stream/files/release_figures.py",
-    "stream/files/verdict.py",
-    "stream/monitoring/metrics_secrets.py",
-    "stream/release/attacker.py",
-    "stream/release/audits.py",
-    "stream/release/snapshotter.py",
+DOOR = ROOT / "ktsafe" / "__init__.py"
+"""Names for users, from all packages; each is loaded when it is asked for."""
+HOOKS = {
+    "stream/assessment.py": "ktsafe.assess.service.hooks",
+    "stream/command_registry.py": "ktsafe.assess.commands",
 }
-"""Modules below `ktsafe.assess` that still import it. The list only shrinks."""
+"""Modules that name the assessment without importing it, and what they name."""
 CONTRACTS = "ktsafe_lab.contracts"
 """What connectors and attacks are tested by, ours and others: all that tests take from there."""
-PROTECTED = ROOT / "ktsafe" / "protection" / "protected.py"
-SNAPSHOTS = ROOT / "ktsafe" / "protection" / "snapshots.py"
-"""A protected graph writes itself and shows its page, and a sequence of graphs publishes one, when
-they are asked to; all of it is made above."""
 OURS = {*MAY_IMPORT, "ktsafe_lab", "lab", "tests", "ops"}
 
 
@@ -77,14 +68,14 @@ def modules_of(package: str) -> list[Path]:
     return [
         path
         for path in sorted((ROOT / FOLDERS.get(package, package)).rglob("*.py"))
-        if not any(folder in path.parents for folder in inside)
+        if path != DOOR and not any(folder in path.parents for folder in inside)
     ]
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_only_what_lies_below(package: str) -> None:
     """A package imports of ours only itself and what it is allowed to."""
-    modules = [path for path in modules_of(package) if path not in {PROTECTED, SNAPSHOTS}]
+    modules = modules_of(package)
     assert modules
     forbidden = OURS - MAY_IMPORT[package] - {package} | {"relative import beyond the package"}
     found = [
@@ -92,31 +83,37 @@ def test_packages_import_only_what_lies_below(package: str) -> None:
         for path in modules
         for line, name in imported(path)
         if name in forbidden
-        and not (name == "assess" and str(path.relative_to(ROOT)) in KNOW_ASSESSMENT)
     ]
     assert found == []
 
 
-def test_few_modules_know_the_assessment() -> None:
-    """What lies below it imports it in the modules that are listed, and nowhere else."""
+def test_the_assessment_is_known_by_hooks() -> None:
+    """No other module names it in a text, so nothing else can load it unseen."""
     found = {
-        str(path.relative_to(ROOT))
+        (str(path.relative_to(ROOT)), node.value)
         for package in MAY_IMPORT.keys() - {"assess"}
         for path in modules_of(package)
-        for _, name in imported(path)
-        if name == "assess"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"ktsafe\.assess[\w.]*", node.value)
     }
-    assert found == KNOW_ASSESSMENT
+    assert found == set(HOOKS.items())
 
 
-@pytest.mark.parametrize("path", [PROTECTED, SNAPSHOTS])
-def test_a_protected_graph_loads_what_lies_above_only_when_asked(path: Path) -> None:
-    """It imports functions of the service's files, pages and commands, inside of its methods."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    above = {name for _, name in imported(path)} & OURS - {"ktsafe"}
-    assert above - {"assess"} == {"stream"}
-    at_the_top = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    assert "stream" not in {package_of(str(node.module)) for node in at_the_top}
+@pytest.mark.parametrize("missing", ["jinja2", "networkit"])
+def test_what_needs_the_extra_names_it(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a package of it is missing, the error says which, and how to install the extra."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        assessment, "find_spec", lambda name: None if name == missing else find(name)
+    )
+    assert not assessment.is_installed()
+    with pytest.raises(ConfigError) as caught:
+        assessment.assessment("--report")
+    assert "--report" in str(caught.value)
+    assert missing in str(caught.value)
+    assert "ktsafe[assess]" in str(caught.value)
 
 
 def test_contracts_know_the_connectors_only() -> None:

@@ -9,9 +9,6 @@ from typing import Any, get_args
 import numpy as np
 
 from ktsafe.anonymization import anonymize
-from ktsafe.assess.generalization.advice import Advice, advised
-from ktsafe.assess.generalization.lattice import Lattice
-from ktsafe.assess.generalization.levels import Declared
 from ktsafe.attributes.named_values import Named, named_values, people_of_values
 from ktsafe.buckets import Border
 from ktsafe.errors import BelowMinimumUtility, InvalidParams
@@ -29,7 +26,11 @@ from ktsafe.protection.truth import (
     true_graph,
 )
 from ktsafe.strategies import Progress, check_strategy, default_strategy
+from ktsafe.stream.assessment import Advised, assessment, is_installed
 from ktsafe.verify import verify_graph
+
+Declared = Sequence[Border] | Groups
+"""One way to tell an attribute: borders, or groups of values."""
 
 
 def protect(
@@ -174,7 +175,7 @@ def protect(
         if generalize == "auto"
         else None
     )
-    told = truth if advice is None else advice.lattice.at(advice.best.setting.levels)
+    told = truth if advice is None else advice.graph
     made = anonymize(told, params, rng=drawn, options=options, progress=progress)
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
     owners = enumerate(made.origin.tolist())
@@ -193,9 +194,9 @@ def _advice(
     params: PrivacyParams,
     hierarchies: Mapping[str, Sequence[Declared]] | None = None,
     keep: Collection[str] = (),
-) -> Advice:
-    lattice = Lattice.of(truth, params.k, hierarchies)
-    return advised(lattice, params, (), lambda _what, _done: False, keep=keep)
+) -> Advised:
+    hooks = assessment('generalize="auto"')
+    return hooks.advised(truth, params, hierarchies=hierarchies, keep=keep)
 
 
 def _spelt_levels(
@@ -229,7 +230,9 @@ def _check_utility(found: Protected, min_f1: float) -> None:
     """
     if found.utility.worth >= min_f1:
         return
-    advice = found.provenance.advice or _advice(found.provenance.given, found.params)
-    said = f"F1 of ties is {found.utility.worth:.2f}, min_f1 is {min_f1:g}. {advice}"
+    said = f"F1 of ties is {found.utility.worth:.2f}, min_f1 is {min_f1:g}."
+    if is_installed():
+        advice = found.provenance.advice or _advice(found.provenance.given, found.params)
+        said = f"{said} {advice}"
     how = "" if found.provenance.advice else ' generalize="auto" does that.'
     raise BelowMinimumUtility("below_min_f1", hint=said + how)

@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 
 from ktsafe.anonymization import Anonymized
-from ktsafe.assess.generalization.advice import Advice, advised
-from ktsafe.assess.generalization.lattice import Lattice
 from ktsafe.attributes.named_values import Named
-from ktsafe.audit import audit_release, trace, usefulness
+from ktsafe.audit import Traced, audit_release, trace, usefulness
 from ktsafe.audit.usefulness import Overlap, Usefulness
 from ktsafe.graph import AttributedGraph
 from ktsafe.notebook import html_table
 from ktsafe.params import PrivacyParams
+from ktsafe.stream.assessment import Advised, assessment, is_installed
+from ktsafe.stream.files.releases_write import ReleaseHeader
+from ktsafe.stream.files.single_release import (
+    atomic_folder,
+    check_folders,
+    write_private,
+    written_and_verified,
+)
 from ktsafe.verify import Verdict, verify_graph
 
 PAGE_TIES_MAX = 20_000
@@ -76,7 +82,7 @@ class Provenance:
     told: AttributedGraph
     made: Anonymized
     ids: list[str]
-    advice: Advice | None
+    advice: Advised | None
     named: Named
     ignored: dict[str, int]
 
@@ -110,8 +116,12 @@ class Protected:
     @cached_property
     def utility(self) -> Usefulness:
         """How many ties and people are true: precision, recall, F1, cost."""
+        return usefulness(self._traced)
+
+    @cached_property
+    def _traced(self) -> Traced:
         made = self.provenance.made
-        return usefulness(trace(self.provenance.told, made.graph, made.origin, made.value_at))
+        return trace(self.provenance.told, made.graph, made.origin, made.value_at)
 
     def verify(self) -> Verdict:
         """Let the strict verifier judge the release once more.
@@ -128,7 +138,7 @@ class Protected:
         other_ks: Iterable[int] = (),
         releases: int = 0,
         seed: int = 0,
-    ) -> Advice:
+    ) -> Advised:
         """Return how coarsely to tell each quasi-identifier, as `ktsafe advise` does; private.
 
         Parameters
@@ -142,15 +152,15 @@ class Protected:
         seed:
             The same seed gives the same figures.
         """
-        left = releases
-
-        def go_on(what: str, _done: float) -> bool:
-            nonlocal left
-            left -= what == "released"
-            return left >= 0
-
-        lattice = Lattice.of(self.provenance.given, self.params.k)
-        return advised(lattice, self.params, list(other_ks), go_on, keep=keep, seed=seed)
+        hooks = assessment("Protected.advise")
+        return hooks.advised(
+            self.provenance.given,
+            self.params,
+            keep=keep,
+            other_ks=other_ks,
+            releases=releases,
+            seed=seed,
+        )
 
     def attack(self, attacks: Iterable[str] | None = None, *, seed: int = 0) -> list[Any]:
         """Run known attacks as `ktsafe audit --attacks` does; results are private.
@@ -166,12 +176,8 @@ class Protected:
         -------
         list of ktsafe.assess.attacks.Result
         """
-        from ktsafe.assess.attacks import ATTACKS, Case, run  # noqa: PLC0415 -- loads slowly
-
-        told, made = self.provenance.told, self.provenance.made
-        case = Case(told, made.graph, made.origin.astype(np.int64))
-        chosen = ATTACKS if attacks is None else attacks
-        return run(case, self.params, np.random.default_rng(seed), attacks=chosen)
+        hooks = assessment("Protected.attack")
+        return hooks.attacked(self._traced, self.params, attacks, np.random.default_rng(seed))
 
     def audit(self) -> dict[str, Any]:
         """Return the private audit: cost, privacy and utility, see `ktsafe.audit`."""
@@ -213,9 +219,15 @@ class Protected:
         NotKTSafe
             If the strict verifier does not pass what was written.
         """
-        from ktsafe.stream.files.single_release import save  # noqa: PLC0415 -- it lies above
-
-        save(self, Path(out), Path(audit))
+        out, audit = Path(out), Path(audit)
+        check_folders(out, audit)
+        made, params = self.provenance.made, self.params
+        header = ReleaseHeader(
+            out.name, "single", None, params, generalized=self.generalized, values=made.values
+        )
+        with atomic_folder(out) as release_room, atomic_folder(audit) as audit_room:
+            _, _, ids = written_and_verified(release_room, made, header, shown=True)
+            write_private(audit_room, self.provenance.ids, made, ids, self.audit())
 
     def report(self) -> str:
         """Return a few lines about safety and utility, private to the owner."""
@@ -231,7 +243,7 @@ class Protected:
         )
 
     def _repr_html_(self) -> str:
-        if self.provenance.told.n_edges <= PAGE_TIES_MAX:
+        if self.provenance.told.n_edges <= PAGE_TIES_MAX and is_installed():
             # The page has its own styles and dark colours, which are not to leak into a notebook.
             page = html.escape(self._page, quote=True)
             return f'<iframe srcdoc="{page}" style="width:100%;height:34em;border:0"></iframe>'
@@ -239,10 +251,8 @@ class Protected:
 
     @cached_property
     def _page(self) -> str:
-        from ktsafe.assess.report.protected_page import page_of  # noqa: PLC0415 -- it lies above
-
-        provenance = self.provenance
-        return page_of(provenance.told, provenance.made, self.params, self.audit())
+        told, made = self.provenance.told, self.provenance.made
+        return assessment("The report").page_of(told, made, self.params, self.audit())
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         params, utility = self.params, self.utility

@@ -1,25 +1,26 @@
-"""`Sequence`: releases of a network one after the other, safe together, from graphs in memory."""
+"""`Sequence`: releases from graphs in memory, safe together."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
 import datetime
-import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ktsafe.assess.generalization.advice_in_words import schema_toml
+from ktsafe.attributes.schema_text import schema_toml
 from ktsafe.buckets import Border
 from ktsafe.errors import raise_together
 from ktsafe.graph import Groups, Schema
 from ktsafe.inputs.memory.in_memory import given
+from ktsafe.inputs.memory.input_faults import extra_faults, value_faults
 from ktsafe.notebook import html_table
-from ktsafe.protection.input_faults import extra_faults, value_faults
 from ktsafe.protection.truth import columns_of, declared, spelt
 from ktsafe.reader import read
 from ktsafe.reader.published import StudiedRelease
+
+Table = list[tuple[Any, ...]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,20 +145,21 @@ class Sequence:
         ktsafe.errors.KtsafeError
             If date, k or schema do not fit the sequence.
         """
-        from ktsafe.stream.commands.next_release import next_of  # noqa: PLC0415 -- it lies above
+        from ktsafe.stream.service import next_release  # noqa: PLC0415 -- loads the store
 
-        with tempfile.TemporaryDirectory() as room:
-            files = self._written(Path(room), graph, vertices)
-            schema = Path(room) / "schema.toml"
-            declared = {
-                "sensitive": self._schema.sensitive,
-                "sensitive_values": sorted(self._schema.sensitive_values),
-                "harmless_values": sorted(self._schema.harmless_values),
-                "nominal": sorted(self._schema.nominal),
-            }
-            schema.write_text(schema_toml(self._schema, declared), encoding="utf-8")
-            date = "" if at is None else str(at)
-            report = next_of(self.folder, files, date, schema=schema, k=self.k, seed=self._seed)
+        people, ties = self._tables(graph, vertices)
+        declared = {
+            "sensitive": self._schema.sensitive,
+            "sensitive_values": sorted(self._schema.sensitive_values),
+            "harmless_values": sorted(self._schema.harmless_values),
+            "nominal": sorted(self._schema.nominal),
+        }
+        text = schema_toml(self._schema, declared).encode()
+        asked = next_release.Beginning(self._schema, text, self.k, self._seed)
+        date = "" if at is None else str(at)
+        report = next_release.next_release_of(
+            self.folder, lambda room: write_tables(room, people, ties), date, asked
+        )
         folder = None if report["release"] is None else Path(report["release"])
         found = None if folder is None else read(folder)
         assert found is None or isinstance(found, StudiedRelease)
@@ -170,20 +172,20 @@ class Sequence:
             Path(report["audit"]),
         )
 
-    def _written(self, room: Path, graph: Any, vertices: Any) -> tuple[Path, Path]:
-        """Write the network as the two tables that the command takes."""
+    def _tables(self, graph: Any, vertices: Any) -> tuple[Table, Table]:
+        """Return the rows of both tables, their heads first."""
         names = self._schema.attributes
         seen = given(graph, vertices, nominal=self._schema.nominal)
         network, columns = seen.network, columns_of(seen, names)
         faults = [*seen.faults, *extra_faults(seen, names, self._ignore)]
         raise_together([*faults, *value_faults(self._schema, columns)])
-        people, ties = room / "vertices.csv", room / "edges.csv"
-        with people.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["id", *names])
-            writer.writerows(zip(network.ids, *(columns[name] for name in names), strict=True))
-        with ties.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["source", "target"])
-            writer.writerows((network.ids[u], network.ids[v]) for u, v in network.edges.tolist())
-        return people, ties
+        people = zip(network.ids, *(columns[name] for name in names), strict=True)
+        ties = ((network.ids[u], network.ids[v]) for u, v in network.edges.tolist())
+        return [("id", *names), *people], [("source", "target"), *ties]
+
+
+def write_tables(folder: Path, people: Table, ties: Table) -> None:
+    """Write the two tables of a network as the files that a dump consists of."""
+    for name, rows in (("vertices.csv", people), ("edges.csv", ties)):
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(rows)

@@ -10,8 +10,8 @@ from ktsafe.attributes.composite import check_part, composite_sensitive
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, raise_together
 from ktsafe.graph import NONE, AttributedGraph, Schema
 from ktsafe.inputs.memory.in_memory import Given
+from ktsafe.inputs.memory.input_faults import absent_faults, extra_faults, value_faults
 from ktsafe.inputs.spelling import code_text, value_text
-from ktsafe.protection.input_faults import absent_faults, extra_faults, value_faults
 from ktsafe.schema_check import ON_PURPOSE, check_texts
 
 Sensitive = str | Collection[str] | None

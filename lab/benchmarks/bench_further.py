@@ -64,7 +64,7 @@ STAGES: Final = {
         "ktsafe.stream.release.snapshotter:trace",
         "ktsafe.stream.release.snapshotter:usefulness",
     ),
-    "attacks": ("ktsafe.stream.release.attacker:_Work._run",),
+    "attacks": ("ktsafe.assess.service.attacker:_Work._run",),
     "statistics": ("ktsafe.stream.release.snapshotter:noisy_tables",),
     "figures": ("ktsafe.stream.release.snapshotter:audit_traced",),
     "write audit": ("ktsafe.stream.release.snapshotter:Snapshotter._write_audit",),

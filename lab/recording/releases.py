@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from unittest import mock
 
-from ktsafe.stream.commands import demo
+from ktsafe.assess.commands import demo
 from lab.recording.commands import Figures, made, under
 from lab.recording.tampering import digests
 

@@ -17,14 +17,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.assess.report.writing import check_networkit, check_page, new_file
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.inputs.tables.names import chosen_columns
 from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, RareQi, Values
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
+from ktsafe.stream.assessment import assessment, check_installed
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.new_files import check_page, new_file
 from ktsafe.stream.formatting import cost_in_words, number
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
@@ -159,9 +160,13 @@ def anonymize_files(
     check_folders(out, audit)
     if report is not None:
         check_page(report)
-        check_networkit()
+        check_installed("--report")
     if generalize == "none" and (keep or hierarchies):
         raise InvalidParams("--keep and --hierarchies need --generalize auto.")
+    if generalize != "none":
+        check_installed("--generalize auto")
+    if options.strategy in AGAINST_WHOLE_NETWORK:
+        check_installed(f"--strategy {options.strategy}")
     places = Paths(
         vertices, edges, schema, chosen_columns(columns), out, audit, report, hierarchies
     )
@@ -305,21 +310,15 @@ def _generalized(
     source: GraphFile, places: Paths, params: PrivacyParams, keep: list[str]
 ) -> tuple[GraphFile, str]:
     """Return the graph told as is advised, and the advice in words."""
-    from ktsafe.assess.generalization.advice import advised
-    from ktsafe.assess.generalization.advice_in_words import in_words
-    from ktsafe.assess.generalization.lattice import Lattice
     from ktsafe.attributes.named_values import people_of_values
-    from ktsafe.stream.files.graphs import read_levels
 
     declared = places.hierarchies or places.schema
-    levels = {} if declared is None else read_levels(declared)
-    lattice = Lattice.of(source.graph, params.k, levels)
-    advice = advised(lattice, params, (), lambda _what, _done: False, keep=keep)
+    hooks = assessment("--generalize auto")
+    advice = hooks.advised(source.graph, params, hierarchies=declared, keep=keep)
     # Groups that the schema file declares are values here; what is in them is known beside.
     people = people_of_values(source.graph)
     people = {name: counts + source.people.get(name, Counter()) for name, counts in people.items()}
-    graph = lattice.at(advice.best.setting.levels)
-    return dataclasses.replace(source, graph=graph, people=people), in_words(advice)
+    return dataclasses.replace(source, graph=advice.graph, people=people), str(advice)
 
 
 def _traced(source: GraphFile, result: Anonymized, min_f1: float, places: Paths) -> Traced:
@@ -349,7 +348,6 @@ def _figures(
     is_reported: bool,
 ) -> dict[str, Any]:
     """Return the figures of the private audit, with those of a report if there is to be one."""
-    from ktsafe.assess.releases.measuring import measured
     from ktsafe.audit import audit_traced
 
     figures = audit_traced(traced, params, certificate=result.shift)
@@ -357,32 +355,21 @@ def _figures(
     if not is_reported:
         return figures
     with phases("measuring") as progress:
-        return measured(
-            figures, traced.original, result.graph, result.origin, params, progress=progress
-        )
+        return assessment("--report").measured(figures, traced, params, progress)
 
 
 def _attacked_by_seeds(traced: Traced) -> list[dict[str, Any]]:
     """Return what an attacker finds who holds the whole true network and knows a few people."""
-    import numpy as np
-
-    from ktsafe.assess.attacks import Case
-    from ktsafe.assess.attacks.seeds import seeds
-
-    case = Case(traced.original, traced.released, traced.behind)
-    found = seeds(case, np.random.default_rng(0)) if len(case.places) else []
-    return [each.to_mapping() for each in found]
+    hooks = assessment("--strategy robust or aligned")
+    return [each.to_mapping() for each in hooks.attacked_by_seeds(traced)]
 
 
 def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:
-    from ktsafe.assess.report.content import ReleaseWithFigures, content
-    from ktsafe.assess.report.page import page
-    from ktsafe.assess.report.writing import now
     from ktsafe.stream.files.releases_read import manifest_sha256
 
     with new_file(path) as file:
-        told = ReleaseWithFigures(release.manifest, figures, manifest_sha256(folder))
-        file.write(page(content([told], now())))
+        hooks = assessment("--report")
+        file.write(hooks.page(release.manifest, figures, manifest_sha256(folder)))
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ktsafe.assess.report.writing import check_page, new_file
 from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.files.new_files import check_page, new_file
 from ktsafe.stream.process.command_line import Columns, Json
 
 

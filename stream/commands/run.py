@@ -5,20 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
 from ktsafe.stream.files.release_figures import worth_in_words
-from ktsafe.stream.monitoring.progress import live_display
-from ktsafe.stream.monitoring.summary import Counts, Summary
+from ktsafe.stream.monitoring.summary import Counts
 from ktsafe.stream.process.command_line import Config, JsonAtEnd
-from ktsafe.stream.process.process import one_heap
-
-if TYPE_CHECKING:
-    from ktsafe.stream.config.settings import Settings
 
 
 def run(
@@ -39,6 +34,8 @@ def run(
     from ktsafe.stream.config import settings as configuration
 
     settings = configuration.load(config)
+    from ktsafe.stream.service.assembly import serve
+
     counts = serve(settings, drain=drain)
     if as_json:
         typer.echo(json.dumps(counts_as_json(counts), indent=2))
@@ -50,20 +47,6 @@ def run(
     # A job that ends by itself has no reader of alerts.
     is_vain = drain and counts.withheld and not counts.n_published
     return Exit.UNSAFE if is_vain else Exit.OK
-
-
-def serve(settings: Settings, *, drain: bool) -> Counts:
-    """Run the configured service until it ends, with a line of progress.
-
-    Return what happened.
-    """
-    from ktsafe.stream.service import assembly
-
-    one_heap()
-    summary = Summary()
-    with live_display(summary, drain=drain):
-        assembly.run_from_settings(settings, drain=drain, summary=summary)
-    return summary.counts
 
 
 def counts_as_json(counts: Counts) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -16,6 +16,9 @@ from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json, say
+
+if TYPE_CHECKING:
+    from ktsafe.stream.release.sequence_report import Sources
 
 
 def verify_folders(
@@ -92,12 +95,26 @@ def verify_folders(
         if as_json:
             typer.echo(json.dumps(reports, indent=2))
         return Exit.OK if sound else Exit.UNSAFE
-    from ktsafe.stream.commands.audit import judged_together
     from ktsafe.stream.release.sequence_report import Sources
 
     all_of_them, text = judged_together(Sources(tuple(folders)), None, None, limit)
     say({"releases": reports, "together": all_of_them}, text, as_json=as_json)
     return Exit.OK if sound and all_of_them["safe"] else Exit.UNSAFE
+
+
+def judged_together(
+    sources: Sources, window: Any, cover: bool | None, limit: int
+) -> tuple[dict[str, Any], str]:
+    """Return what the auditor says of releases together, JSON-ready and as text."""
+    from ktsafe.stream.commands.warm import compile_judges
+
+    compile_judges()
+    from ktsafe.stream.release.sequence_report import audit_sequence
+    from ktsafe.stream.release.sequence_report_text import report_lines
+
+    with phases("auditing") as progress:
+        report = audit_sequence(sources, window, cover, limit, progress)
+    return report, "\n".join(report_lines(report))
 
 
 def _write_page(path: Path) -> None:

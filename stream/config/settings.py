@@ -20,6 +20,7 @@ from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import MIN_F1, Aim, Values
 from ktsafe.reader.readme import ABOUT
 from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.assessment import AttackSettings, check_installed, is_installed
 from ktsafe.stream.config.connector_kinds import (
     DeadLettersTable,
     SigningTable,
@@ -114,11 +115,29 @@ class StatisticsTable(Section, frozen=True):
     epsilon_per_year: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
 
 
+BUDGET_S: Final = 10.0
+"""Seconds that a release waits for its attacks, where the configuration does not say."""
+
+
 class AttackTable(Section, frozen=True):
     """`[attack]`: releases are attacked before they are published; see `ktsafe audit --attacks`."""
 
-    budget: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 10.0
+    budget: Annotated[float, msgspec.Meta(ge=0, le=86_400)] | None = None
+    """Seconds; None: `BUDGET_S` where the extra `assess` is installed, else no attacks."""
     hold: bool = False
+
+    def settings(self) -> AttackSettings:
+        """Return what the service does.
+
+        Raises
+        ------
+        ConfigError
+            If releases are to be held back, or attacked for a stated time, without the extra.
+        """
+        if self.budget or self.hold:
+            check_installed("[attack]")
+        budget_s = (BUDGET_S if is_installed() else 0.0) if self.budget is None else self.budget
+        return AttackSettings(budget_s, self.hold)
 
 
 class IngestTable(Section, frozen=True):

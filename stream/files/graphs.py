@@ -14,7 +14,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.assess.generalization.levels import Declared
 from ktsafe.errors import BadLines, InvalidGraph, numbered, raise_together, told_lines
 from ktsafe.graph import NONE
 from ktsafe.inputs import Network, read_network
@@ -246,7 +245,7 @@ class _ListedPeople:
 
     def faults(self) -> list[InvalidGraph]:
         """Return what is wrong with values, and what the schema names and nobody has."""
-        from ktsafe.protection import input_faults  # noqa: PLC0415 -- loads kernels
+        from ktsafe.inputs.memory import input_faults  # noqa: PLC0415 -- loads kernels
 
         if self.listed is None:
             return []
@@ -286,26 +285,3 @@ def _graph_file(
     told = tuple(sorted({*network.ignored, *ignored, *(columns.keys() - {*names})}))
     notes = (*network.notes, *missing_notes({name: given[name] for name in names}))
     return GraphFile(graph, network.ids, network.edges_repeated, network.loops, told, people, notes)
-
-
-def read_levels(path: Path) -> dict[str, list[Declared]]:
-    """Return the `[hierarchies]` table of a TOML file: ways to tell attributes, the finest first.
-
-    A file without that table has none.
-
-    Raises
-    ------
-    InvalidGraph
-        If the file cannot be read, or the table is no list of levels for each attribute.
-    """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("hierarchies", {})
-        found: dict[str, list[Declared]] = msgspec.convert(
-            table, dict[str, list[list[float | str] | dict[str, list[str]]]]
-        )
-    except OSError as error:
-        raise InvalidGraph(f"{path} cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        msg = f"{path}: its [hierarchies] are no lists of levels."
-        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
-    return found

@@ -13,13 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
-from ktsafe.assess.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
-from ktsafe.stream.files.verdict import risk_points, wanting
+from ktsafe.stream.files.verdict import RISK_CURVE, risk_points, wanting
 from ktsafe.stream.formatting import text_of
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
@@ -80,9 +78,12 @@ ATTACKS_TOLD: Final = (
     "denoised",
     "structure",
     "risk_curve",
-    MEMBERSHIP,
+    "membership_of_people",
 )
 """The attacks that the service runs on each release, in this order; see `ktsafe.assess.attacks`."""
+RISK_TIES: Final = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+RISK_SEEDS: Final = (0.0, 0.01, 0.05)
+"""Shares of the true ties, and of the people, that the attackers of the risk curve know."""
 HISTORY_MAX: Final = 30
 """Releases remembered for trends."""
 

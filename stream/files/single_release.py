@@ -13,7 +13,6 @@ from ktsafe.anonymization import Anonymized
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
 from ktsafe.numbering import Ids
-from ktsafe.protection import Protected
 from ktsafe.stream.files.certificates import in_order, verified, write_permutations
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
 from ktsafe.stream.files.releases_read import Release, read_release
@@ -25,23 +24,6 @@ from ktsafe.stream.files.releases_write import (
     write_release,
 )
 from ktsafe.verify import Verdict
-
-
-def save(protected: Protected, out: Path, audit: Path) -> None:
-    """Write what `ktsafe.protect` returned: see `Protected.save`."""
-    check_folders(out, audit)
-    with atomic_folder(out) as release_room, atomic_folder(audit) as audit_room:
-        made = protected.provenance.made
-        header = ReleaseHeader(
-            out.name,
-            "single",
-            None,
-            protected.params,
-            generalized=protected.generalized,
-            values=made.values,
-        )
-        _, _, ids = written_and_verified(release_room, made, header, shown=True)
-        write_private(audit_room, protected.provenance.ids, made, ids, protected.audit())
 
 
 def written_and_verified(

@@ -14,13 +14,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ktsafe.assess.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.releases_write import AUDIT
 
 Kind = Literal["withdrawn", "guarantee", "attack", "people", "sensitive", "open"]
 BROKEN: Final = frozenset({"withdrawn", "guarantee", "attack"})
 """Kinds of findings with which a release should not be in use."""
+RISK_CURVE: Final = "risk_curve"
 WITHDRAWN: Final = "withdrawn"
 """Key of the reason under which a report adds it to the audit of a withdrawn release."""
 

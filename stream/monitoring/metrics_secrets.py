@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from ktsafe.assess.attacks.risk_curve import SEEDS, TIES, said
 from ktsafe.stream.files.freshness_figures import CHANGED, FRESHNESS, FRESHNESS_AGES
 from ktsafe.stream.files.release_figures import (
     ATTACKS_TOLD,
     CANDIDATES,
     COST_PARTS,
+    RISK_SEEDS,
+    RISK_TIES,
     SENSITIVE,
     WATCHED,
     YARDSTICKS,
@@ -63,9 +64,9 @@ def _attacks(secrets: Secrets) -> Samples:
 
 def _risk(secrets: Secrets) -> Samples:
     return {
-        (f"{ties:.0%}", f"{seeds:.0%}"): secrets.risk.get(said(ties, seeds))
-        for ties in TIES
-        for seeds in SEEDS
+        (f"{ties:.0%}", f"{seeds:.0%}"): secrets.risk.get(f"{ties:.0%} ties, {seeds:.0%} seeds")
+        for ties in RISK_TIES
+        for seeds in RISK_SEEDS
     }
 
 
@@ -148,8 +149,8 @@ SECRETS: Final = (
         "share of people found by an attacker that knows everybody's attributes, and these shares "
         "of the true ties and of the people (the risk curve).",
         {
-            "ties": tuple(f"{ties:.0%}" for ties in TIES),
-            "seeds": tuple(f"{seeds:.0%}" for seeds in SEEDS),
+            "ties": tuple(f"{ties:.0%}" for ties in RISK_TIES),
+            "seeds": tuple(f"{seeds:.0%}" for seeds in RISK_SEEDS),
         },
         _risk,
     ),

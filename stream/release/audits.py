@@ -1,4 +1,4 @@
-"""Files of an audit: releases with the private mapping, what was declared, and the true graphs.
+"""Files of an audit: mapping, declarations and true graphs.
 
     MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
     MAP/<release_id>/values.csv                                where values are exchanged
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.assess.attacks import Case
+from ktsafe.audit import Traced, trace
 from ktsafe.errors import InvalidGraph
 from ktsafe.inputs.tables.people_and_ties import People
 from ktsafe.sequence_audit import AuditedRelease, CodedTexts, Declared, Promise, TrueGraph
@@ -94,7 +94,7 @@ def audited(
     )
 
 
-def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | None]) -> Case:
+def traced_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | None]) -> Traced:
     """Return a release beside its truth, as attacks and figures take it.
 
     A place whose owner is not in the true graph counts as inserted: nobody is there to be found.
@@ -114,7 +114,7 @@ def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | N
     if 2 * sum(vertex >= 0 for vertex in behind) < named:
         msg = f"Most people of {release.manifest.release_id} are not in the truth."
         raise InvalidGraph(msg, hint=_TRUTH_AFTER_IMPORT)
-    return Case(
+    return trace(
         AttributedGraph.from_columns(schema.expecting_nothing(), columns, true.edges),
         AttributedGraph.from_columns(schema.expecting_nothing(), release.columns, release.edges),
         np.array(behind, dtype=np.int64),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ktsafe import PrivacyParams
-from ktsafe.audit import Usefulness, trace, usefulness
+from ktsafe.audit import Usefulness, usefulness
 from ktsafe.sequence_audit import (
     KINDS,
     AuditedRelease,
@@ -34,7 +34,7 @@ from ktsafe.stream.files.releases_read import (
     read_release,
     release_folders,
 )
-from ktsafe.stream.release.audits import Truth, audited, case_of, nominal_time, promise_of
+from ktsafe.stream.release.audits import Truth, audited, nominal_time, promise_of, traced_of
 
 STEPS = {
     "certificate": "a certificate by cohorts, for any set of releases",
@@ -217,8 +217,7 @@ def _usefulness(
     The mappings of past releases no longer name departed people: their places count as inserted,
     their ties as hidden.
     """
-    case = case_of(release, true, owners)
-    return usefulness(trace(case.original, case.released, case.original_of))
+    return usefulness(traced_of(release, true, owners))
 
 
 def _promise(manifests: Sequence[Manifest], window: Window | None, cover: bool | None) -> Promise:

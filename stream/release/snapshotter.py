@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from ktsafe import PrivacyParams
-from ktsafe.assess.attacks import Case
 from ktsafe.audit import Traced, Usefulness, audit_traced, trace, usefulness
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.signing import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
 from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
+from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, assessment
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import write_permutations
 from ktsafe.stream.files.release_figures import (
@@ -38,7 +38,6 @@ from ktsafe.stream.maintenance.withdrawals import note, noted
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim
-from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, AttackTarget
 from ktsafe.stream.release.encrypted_cut import encrypt_cut
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.mechanism import Built, DueRelease
@@ -142,7 +141,9 @@ class Snapshotter:
         self._settings = settings
         self._mechanism = settings.mechanism
         self._ledger: Ledger | None = None
-        self._attacker = Attacker(settings.attack)
+        # Where the table asks for no attacks nothing of the extra is loaded.
+        attacks = settings.attack.budget_s > 0
+        self._check = assessment("[attack]").check(settings.attack) if attacks else None
         self._observer = observer
         self._monotonic = monotonic
         self._cancelled = cancelled
@@ -202,7 +203,7 @@ class Snapshotter:
             check_utility(usefulness(traced), self._settings.min_f1, built.n_ties_of_turn)
             files = {**files, MANIFEST: self._seal(manifest, ids, found.verdict)}
             del ids
-        if self._settings.attack.budget_s > 0:
+        if self._check is not None:
             with self._phase("attack", timings):
                 judged = {**judged, **self._attacked(due, built, traced)}
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
@@ -237,7 +238,8 @@ class Snapshotter:
     def end_build(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""
         self._mechanism.end_build(staged=staged)
-        self._attacker.end_build(staged=staged)
+        if self._check is not None:
+            self._check.end_build(staged=staged)
 
     def keep_only(self, release_id: str) -> None:
         """Remove all staged bytes but those of the last release, which may get lost at the sink."""
@@ -332,15 +334,11 @@ class Snapshotter:
         return digest
 
     def _attacked(self, due: DueRelease, built: Built, traced: Traced) -> Mapping[str, Any]:
-        case = Case(traced.original, traced.released, traced.behind)
-        shown = AttackTarget(
-            due.series.sequence_id,
-            case,
-            built.ids.numbers,
-            due.snapshot.lives,
-            release_id=releases_write.release_id(due.index, due.cut.slot_us),
-        )
-        return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
+        assert self._check is not None
+        name = releases_write.release_id(due.index, due.cut.slot_us)
+        ids, lives = built.ids.numbers, due.snapshot.lives
+        shown = GatedRelease(due.series.sequence_id, traced, ids, lives, name)
+        return self._check.check(shown, self._settings.params, self._check_cancelled)
 
     def _write_audit(
         self, due: DueRelease, built: Built, release_id: str, figures: dict[str, Any]

@@ -26,7 +26,8 @@ from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.maintenance.erasure_notes import note
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.monitoring import status_board, status_server
-from ktsafe.stream.monitoring.summary import Summary
+from ktsafe.stream.monitoring.progress import live_display
+from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import logs
 from ktsafe.stream.process.private_folder import (
@@ -36,7 +37,7 @@ from ktsafe.stream.process.private_folder import (
     check_finished,
     check_room,
 )
-from ktsafe.stream.release.attacker import AttackSettings
+from ktsafe.stream.process.process import one_heap
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.sequence_inputs import FREE
 from ktsafe.stream.release.snapshotter import BuildSettings
@@ -50,6 +51,15 @@ log = logs.get_logger(__name__)
 
 ROOM_RETRY_S: Final = 5.0
 """Pause before a state is opened again whose disk has no room."""
+
+
+def serve(settings: Settings, *, drain: bool) -> Counts:
+    """Run the configured service until it ends, with a line of progress; return what happened."""
+    one_heap()
+    summary = Summary()
+    with live_display(summary, drain=drain):
+        run_from_settings(settings, drain=drain, summary=summary)
+    return summary.counts
 
 
 def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> None:
@@ -120,7 +130,7 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
             formats=config.release.format,
             about=config.release.about.given(),
             min_f1=config.release.min_f1,
-            attack=AttackSettings(config.attack.budget, config.attack.hold),
+            attack=config.attack.settings(),
             slots=settings.slots,
             epsilon_per_year_micro=int(config.statistics.epsilon_per_year * MICRO),
             signer=None if config.signing is None else config.signing.signer(settings.site),

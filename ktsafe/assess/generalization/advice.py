@@ -30,7 +30,7 @@ from ktsafe.assess.generalization.quick_release import quick_release
 from ktsafe.audit.usefulness import usefulness
 from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
 from ktsafe.exact.cost_estimate import estimated_worth
-from ktsafe.graph import Schema
+from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.options import MIN_F1
 from ktsafe.params import PrivacyParams
 
@@ -162,6 +162,11 @@ class Advice:
 
     def __str__(self) -> str:
         return in_words(self)
+
+    @property
+    def graph(self) -> AttributedGraph:
+        """The graph told as is advised."""
+        return self.lattice.at(self.best.setting.levels)
 
     @property
     def schema(self) -> Schema:

@@ -14,11 +14,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -395,3 +398,26 @@ def _unique(name: str, taken: set[str]) -> str:
     if name not in taken:
         return name
     return next(new for i in range(2, 2 + len(taken)) if (new := f"{name} ({i})") not in taken)
+
+
+def read_levels(path: Path) -> dict[str, list[Declared]]:
+    """Return the `[hierarchies]` table of a TOML file: ways to tell attributes, the finest first.
+
+    A file without that table has none.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read, or the table is no list of levels for each attribute.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("hierarchies", {})
+        found: dict[str, list[Declared]] = msgspec.convert(
+            table, dict[str, list[list[float | str] | dict[str, list[str]]]]
+        )
+    except OSError as error:
+        raise InvalidGraph(f"{path} cannot be read ({error.strerror}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        msg = f"{path}: its [hierarchies] are no lists of levels."
+        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,8 @@ from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import read_declared, read_owners, read_vacated
 from ktsafe.stream.files.releases_read import Release, read_release, release_folders
-from ktsafe.stream.release.audits import Truth, case_of
+from ktsafe.stream.formatting import text_of
+from ktsafe.stream.release.audits import Truth, traced_of
 from ktsafe.stream.release.sequence_report import Sources
 
 Progress = Callable[[str, float], None]
@@ -124,7 +125,8 @@ def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
     release = read_release(folder)
     name = release.manifest.release_id
     true = truth.of(release.manifest, read_declared(mapping, name))
-    case = case_of(release, true, read_owners(mapping, name))
+    traced = traced_of(release, true, read_owners(mapping, name))
+    case = Case(traced.original, traced.released, traced.behind)
     return Judged(release, case, list(true.people), read_vacated(mapping, name))
 
 
@@ -155,3 +157,41 @@ def _together(steps: Sequence[Judged], attacks: Sequence[str], seed: int) -> lis
 def _part(progress: Progress, name: str, i: int, n: int) -> Progress:
     """Return a callback that reports a part of the whole."""
     return lambda attack, done: progress(f"{name}, {attack}", (i + done) / n)
+
+
+def attack_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of what attacks found, for each release and each sequence."""
+    for part in report["releases"]:
+        if part["results"]:
+            yield from _table(f"release {part['release_id']}", part["results"])
+    for part in report["sequences"]:
+        title = f"sequence {part['sequence_id']}, {part['releases']} releases"
+        yield from _table(title, part["results"])
+
+
+def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
+    yield title
+    width = max(len(result["attack"]) for result in results)
+    yield f"  {'attack':{width}}  {'of':>7}  figure (95%)         baseline  without    bound"
+    for result in results:
+        targets = f"  {result['attack']:{width}}  {result['targets']:>7}"
+        if not result["targets"]:
+            yield f"{targets}  nobody"
+            continue
+        low, high = result["interval"]
+        word = "auc  " if result["measure"] == "auc" else "share"
+        bound = text_of(result["promise"], ".3f", "none")
+        without = text_of(result["without_target"], ".3f", "-")
+        mark = " !" if result["is_broken"] else ""
+        figures = result["figures"]
+        if "alpha" in figures:
+            mark = f" (alpha {figures['alpha']:.3f})"
+        if "true_2" in figures:
+            mark = "; in classes of 2, of k: " + ", ".join(
+                f"{word} {figures[f'{of}_2']:.3f} {figures[f'{of}_k']:.3f}"
+                for of, word in (("true", "truth"), ("shown", "release"))
+            )
+        yield (
+            f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
+            f"{result['control']:8.3f}  {without:>7}  {bound:>7}{mark}"
+        )

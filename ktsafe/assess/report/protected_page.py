@@ -11,7 +11,7 @@ from ktsafe import Anonymized, AttributedGraph, PrivacyParams
 from ktsafe.assess.releases.measuring import measured
 from ktsafe.assess.report.content import ReleaseWithFigures, content
 from ktsafe.assess.report.page import page
-from ktsafe.assess.report.writing import now
+from ktsafe.stream.files.new_files import now
 from ktsafe.stream.files.releases_write import ReleaseHeader
 from ktsafe.stream.files.single_release import written_and_verified
 

@@ -24,7 +24,7 @@ from ktsafe.stream.files.releases_read import (
 )
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.files.verdict import WITHDRAWN
-from ktsafe.stream.release.audits import Truth, case_of
+from ktsafe.stream.release.audits import Truth, traced_of
 from ktsafe.stream.release.sequence_report import Sources
 
 Progress = Callable[[str, float], None]
@@ -109,16 +109,16 @@ def _measured(
     name = release.manifest.release_id
     schema = None if sources.schema is None else read_schema(sources.schema)
     true = Truth(sources.truth, schema).of(release.manifest, read_declared(sources.mapping, name))
-    case = case_of(release, true, read_owners(sources.mapping, name))
-    size = {"vertices": case.original.n_vertices, "edges": case.original.n_edges}
+    traced = traced_of(release, true, read_owners(sources.mapping, name))
+    size = {"vertices": traced.original.n_vertices, "edges": traced.original.n_edges}
     if size != audit["size"]["original"]:
         msg = f"The true graph is not the one behind {name}: their sizes differ."
         raise InvalidGraph(msg, hint="Give the graph of the release's nominal time.")
     return measured(
         audit,
-        case.original,
-        case.released,
-        case.original_of,
+        traced.original,
+        traced.released,
+        traced.behind,
         release.params,
         seed=seed,
         progress=progress,

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AttributedGraph, Schema
+from ktsafe.assess.commands.demo import JOINING, RATES
 from ktsafe.datasets import FeedRates, SocialNetwork, life, social_feed
-from ktsafe.stream.commands.demo import JOINING, RATES
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.benchmarks.bench_sequence import churn
 from tests.feeds import Event, Slot, slots_of, time_us

@@ -16,13 +16,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.assess.report.writing import check_page, new_file, now
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Effort, RareQi
 from ktsafe.params import Reading
 from ktsafe.strategies import default_strategy, strategy_names
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.new_files import check_page, new_file, now
 from ktsafe.stream.formatting import text_of
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (

@@ -15,6 +15,7 @@ import ktsafe
 import ktsafe.inputs
 from ktsafe import InvalidGraph, KtsafeError
 from ktsafe.errors import BadLines
+from ktsafe.protection.snapshots import write_tables
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.ingest.own_tables import OwnTables
 from tests.stream.commands.test_next import bytes_of
@@ -110,7 +111,8 @@ def test_what_is_written_for_the_command_is_what_it_reads(tmp_path: Path) -> Non
         data |= {"id_": odd[-i], "Age": i, "health": "ill"}
     asked: dict[str, Any] = {"sensitive": "health", "sensitive_values": ["ill"]}
     sequence = ktsafe.Sequence(tmp_path / "s", quasi_identifiers=["id_", "Age"], **asked)
-    vertices, edges = sequence._written(tmp_path, graph, None)
+    write_tables(tmp_path, *sequence._tables(graph, None))
+    vertices, edges = tmp_path / "vertices.csv", tmp_path / "edges.csv"
     network = ktsafe.inputs.of_memory(graph)
     tables = OwnTables(schema=sequence._schema)
     bad: BadLines = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.stream import command_registry
-from ktsafe.stream.command_registry import HERE, PLACES
+from ktsafe.stream.command_registry import ASSESS, HERE, PLACES
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {
@@ -79,7 +79,7 @@ def test_the_service_loads_no_library_of_statistics() -> None:
 def test_the_list_says_what_the_commands_say() -> None:
     """The summaries of the list are the first sentences of the commands."""
     for name, place in PLACES.items():
-        found = getattr(import_module(f"{HERE}.{place.module}"), place.name)
+        found = getattr(import_module(f"{place.package}.{place.module}"), place.name)
         said = (
             found.info.help
             if hasattr(found, "info")
@@ -90,5 +90,10 @@ def test_the_list_says_what_the_commands_say() -> None:
 
 def test_every_command_module_is_in_the_list() -> None:
     """Nothing that is a command is left out."""
-    modules = {path.stem for path in (ROOT / "stream" / "commands").glob("*.py")} - {"__init__"}
-    assert modules == {place.module for place in PLACES.values()}
+    modules = {
+        (package, path.stem)
+        for package, folder in ((HERE, "stream/commands"), (ASSESS, "ktsafe/assess/commands"))
+        for path in (ROOT / folder).glob("*.py")
+        if path.stem != "__init__"
+    }
+    assert modules == {(place.package, place.module) for place in PLACES.values()}

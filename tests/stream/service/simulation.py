@@ -21,12 +21,12 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.state.store import GraphStore
+from ktsafe.stream.assessment import AttackSettings
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.files.releases_write import release_id
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.observer import Observer, Observers
-from ktsafe.stream.release.attacker import AttackSettings
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.release.publish import Executor

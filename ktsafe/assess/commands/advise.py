@@ -14,10 +14,11 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.assess.report.writing import new_file
 from ktsafe.strategies import strategy_names
+from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.new_files import new_file
 from ktsafe.stream.formatting import text_of
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
@@ -67,14 +68,16 @@ def advise(
     It estimates many settings and makes releases of the best. Nothing is published. What it
     prints, and the schema that it writes, are private.
     """
+    check_installed("`ktsafe advise`")
     ks = numbers(others, "--other-k") if others.strip() else []
     from ktsafe.assess.generalization.advice import advised
     from ktsafe.assess.generalization.advice_in_words import attributes_table, corrected, in_words
     from ktsafe.assess.generalization.lattice import Lattice
+    from ktsafe.assess.generalization.levels import read_levels
     from ktsafe.inputs.tables.names import chosen_columns
     from ktsafe.params import PrivacyParams
     from ktsafe.stream.files.composite_schema import declared_beside
-    from ktsafe.stream.files.graphs import read_graph, read_levels, read_schema
+    from ktsafe.stream.files.graphs import read_graph, read_schema
 
     params = PrivacyParams(k=k, alpha=alpha)  # type: ignore[arg-type]
     for each in ks:

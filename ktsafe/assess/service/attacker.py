@@ -39,6 +39,7 @@ from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.edges import edge_keys
 from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import came_and_went, ranks
+from ktsafe.stream.assessment import AttackSettings
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
@@ -69,26 +70,6 @@ OVER_TIME: Final[Mapping[str, SequenceAttack]] = {
 }
 """Attacks on the releases in memory together, by the variants that find most: others cost more."""
 HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AttackSettings:
-    """How the service attacks its releases.
-
-    Attributes
-    ----------
-    budget_s:
-        Seconds that a release waits for its attacks; 0: there are none, and `Attacker` is not
-        asked.
-    hold:
-        Whether a release is withheld against which an attack surely exceeds its promise.
-    """
-
-    budget_s: float = 0.0
-    hold: bool = False
-
-
-NO_ATTACKS: Final = AttackSettings()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

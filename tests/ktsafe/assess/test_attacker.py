@@ -19,11 +19,12 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
+from ktsafe.assess.service import attacker
+from ktsafe.assess.service.attacker import Attacker, AttackTarget
 from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.assessment import AttackSettings
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
-from ktsafe.stream.release import attacker
-from ktsafe.stream.release.attacker import Attacker, AttackSettings, AttackTarget
 from tests.ktsafe.assess.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
 
@@ -377,7 +378,8 @@ LOADED_LATE = """
 import sys, threading
 import numpy as np
 from ktsafe import PrivacyParams
-from ktsafe.stream.release.attacker import Attacker, AttackSettings, AttackTarget
+from ktsafe.assess.service.attacker import Attacker, AttackTarget
+from ktsafe.stream.assessment import AttackSettings
 from tests.ktsafe.assess.attacks.releases import noisy, random_graph
 
 rng = np.random.default_rng(0)

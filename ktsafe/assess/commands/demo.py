@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ktsafe.assess.report.writing import check_networkit
+from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.commands import feed as feeds
 from ktsafe.stream.commands.warm import compiling_first
 from ktsafe.stream.errors import Exit
@@ -92,7 +92,7 @@ def demo(
     """
     import rocksdict  # noqa: F401 -- where it is missing that is said before anything is made
 
-    check_networkit()
+    check_installed("The demo")
     home = folder / "demo"
     home.mkdir(parents=True, exist_ok=True)
     path, feed = home / "ktsafe.toml", home / "feed.jsonl.gz"
@@ -101,9 +101,10 @@ def demo(
             _generate(home, feed, people, days, seed)
         path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
         # What is slow to import comes here, and not above: the compiler leaves a core to it.
-        from ktsafe.stream.commands.run import counts_as_json, describe, serve
+        from ktsafe.stream.commands.run import counts_as_json, describe
         from ktsafe.stream.config import places
         from ktsafe.stream.config import settings as configuration
+        from ktsafe.stream.service.assembly import serve
 
         settings = configuration.load(path)
         if not (places.private_folder(settings) / STORE).exists():
@@ -237,8 +238,8 @@ def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     from ktsafe.assess.report.content import content, describe_risk
     from ktsafe.assess.report.page import page
     from ktsafe.assess.report.sources import told_of
-    from ktsafe.assess.report.writing import new_file, now
     from ktsafe.stream.config import places
+    from ktsafe.stream.files.new_files import new_file, now
     from ktsafe.stream.release.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])

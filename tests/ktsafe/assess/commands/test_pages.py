@@ -11,7 +11,7 @@ import pytest
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 SCHEMA = """\
 [attributes]
 quasi_identifiers = ["gender", "age_band"]

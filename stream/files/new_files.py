@@ -6,7 +6,6 @@ import datetime
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -29,19 +28,6 @@ def check_page(path: Path) -> None:
     if path.exists() or not path.parent.is_dir():
         why = "exists already" if path.exists() else "lies in no folder"
         raise ConfigError(f"{path} {why}.", hint="Name a new file in a folder that is there.")
-
-
-def check_networkit() -> None:
-    """Refuse early to measure worth where networkit is missing.
-
-    Raises
-    ------
-    ConfigError
-        If it is not installed.
-    """
-    if find_spec("networkit") is None:
-        msg = "What releases are worth is measured with networkit, which is not installed."
-        raise ConfigError(msg, hint='Install it: pip install "ktsafe[assess]".')
 
 
 @contextmanager

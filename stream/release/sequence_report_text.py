@@ -1,8 +1,8 @@
-"""What audits of releases found, as lines of text."""
+"""Reports on releases together, as lines of text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from ktsafe.stream.files.freshness_figures import over_time_in_words
@@ -113,41 +113,3 @@ def _violation_lines(kind: dict[str, Any]) -> Iterator[str]:
         yield f"  vertex {name} {kind['meaning']}"
     if first["examples"] and (rest := first["count"] - len(first["examples"])) > 0:
         yield f"  and {rest} more vertices in that release (--limit shows them)"
-
-
-def attack_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of attacks' finds by release and sequence."""
-    for part in report["releases"]:
-        if part["results"]:
-            yield from _table(f"release {part['release_id']}", part["results"])
-    for part in report["sequences"]:
-        title = f"sequence {part['sequence_id']}, {part['releases']} releases"
-        yield from _table(title, part["results"])
-
-
-def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
-    yield title
-    width = max(len(result["attack"]) for result in results)
-    yield f"  {'attack':{width}}  {'of':>7}  figure (95%)         baseline  without    bound"
-    for result in results:
-        targets = f"  {result['attack']:{width}}  {result['targets']:>7}"
-        if not result["targets"]:
-            yield f"{targets}  nobody"
-            continue
-        low, high = result["interval"]
-        word = "auc  " if result["measure"] == "auc" else "share"
-        bound = text_of(result["promise"], ".3f", "none")
-        without = text_of(result["without_target"], ".3f", "-")
-        mark = " !" if result["is_broken"] else ""
-        figures = result["figures"]
-        if "alpha" in figures:
-            mark = f" (alpha {figures['alpha']:.3f})"
-        if "true_2" in figures:
-            mark = "; in classes of 2, of k: " + ", ".join(
-                f"{word} {figures[f'{of}_2']:.3f} {figures[f'{of}_k']:.3f}"
-                for of, word in (("true", "truth"), ("shown", "release"))
-            )
-        yield (
-            f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
-            f"{result['control']:8.3f}  {without:>7}  {bound:>7}{mark}"
-        )

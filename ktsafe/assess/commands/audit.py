@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ktsafe.assess.report.writing import check_page, new_file, now
+from ktsafe.stream.assessment import check_installed
+from ktsafe.stream.commands.verify import judged_together
 from ktsafe.stream.commands.warm import compile_judges
 from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.files.new_files import check_page, new_file, now
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     FiguresSeed,
@@ -93,7 +95,10 @@ def audit(
     if person is not None:
         return _receipt(folders, mapping, person, as_json=as_json)
     if page is not None:
+        check_installed("--page")
         check_page(page)
+    if attacks:
+        check_installed("--attacks")
     found = None if not attacks else _attacked(sources, attacks, seed)
     if page is not None:
         return _write_page(
@@ -109,19 +114,6 @@ def audit(
     return Exit.OK if report["safe"] else Exit.UNSAFE
 
 
-def judged_together(
-    sources: Sources, window: Any, cover: bool | None, limit: int
-) -> tuple[dict[str, Any], str]:
-    """Return what the auditor says of releases together, JSON-ready and as text."""
-    compile_judges()
-    from ktsafe.assess.releases.audit_text import report_lines
-    from ktsafe.stream.release.sequence_report import audit_sequence
-
-    with phases("auditing") as progress:
-        report = audit_sequence(sources, window, cover, limit, progress)
-    return report, "\n".join(report_lines(report))
-
-
 def _attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
     """Return what attacks find, private; `attacks` are names, or all."""
     from ktsafe.assess.releases.attacks import NAMES, attack_releases
@@ -135,7 +127,7 @@ def _attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
 
 def _say_attacks(found: Mapping[str, Any], *, as_json: bool) -> int:
     """Print what attacks found."""
-    from ktsafe.assess.releases.audit_text import attack_lines
+    from ktsafe.assess.releases.attacks import attack_lines
 
     say(found, "\n".join(attack_lines(found)), as_json=as_json)
     return Exit.OK

@@ -1,0 +1,1 @@
+"""Commands that assess releases, and the demo."""

@@ -1,0 +1,1 @@
+"""Hooks for the core, and attacks on each release."""

@@ -1,0 +1,139 @@
+"""Hooks that the core calls, see `ktsafe.stream.assessment`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ktsafe.assess.attacks import ATTACKS, Case, run
+from ktsafe.stream.assessment import Assessment, AttackSettings, Check, GatedRelease
+
+if TYPE_CHECKING:
+    from ktsafe.anonymization import Anonymized
+    from ktsafe.assess.generalization.advice import Advice
+    from ktsafe.audit import Traced
+    from ktsafe.graph import AttributedGraph
+    from ktsafe.params import PrivacyParams
+    from ktsafe.stream.files.releases_read import Manifest
+
+
+class AttackCheck(Check):
+    """Attacks each release, within a budget of time."""
+
+    def __init__(self, settings: AttackSettings) -> None:
+        from ktsafe.assess.service.attacker import Attacker
+
+        self._attacker = Attacker(settings)
+
+    def check(
+        self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
+    ) -> dict[str, Any]:
+        """Return what attacks find."""
+        from ktsafe.assess.service.attacker import AttackTarget
+
+        target = AttackTarget(
+            release.sequence_id,
+            case_of(release.traced),
+            release.ids,
+            release.lives,
+            release.release_id,
+        )
+        return self._attacker.attack(target, params, go_on)
+
+    def end_build(self, *, staged: bool) -> None:
+        """Take the release attacked last as published, or forget it."""
+        self._attacker.end_build(staged=staged)
+
+
+class Hooks(Assessment):
+    """Each method is described at `Assessment`."""
+
+    def advised(
+        self,
+        graph: AttributedGraph,
+        params: PrivacyParams,
+        *,
+        hierarchies: Mapping[str, Any] | Path | None = None,
+        keep: Collection[str] = (),
+        other_ks: Iterable[int] = (),
+        releases: int = -1,
+        seed: int = 0,
+    ) -> Advice:
+        """Search for how coarsely to tell each quasi-identifier."""
+        from ktsafe.assess.generalization.advice import advised
+        from ktsafe.assess.generalization.lattice import Lattice
+        from ktsafe.assess.generalization.levels import read_levels
+
+        left = releases
+
+        def go_on(what: str, _done: float) -> bool:
+            nonlocal left
+            left -= what == "released"
+            return left >= 0
+
+        levels = read_levels(hierarchies) if isinstance(hierarchies, Path) else hierarchies
+        lattice = Lattice.of(graph, params.k, levels)
+        return advised(lattice, params, list(other_ks), go_on, keep=keep, seed=seed)
+
+    def attacked(
+        self,
+        traced: Traced,
+        params: PrivacyParams,
+        attacks: Iterable[str] | None,
+        rng: np.random.Generator,
+    ) -> list[Any]:
+        """Run attacks on one release."""
+        chosen = ATTACKS if attacks is None else attacks
+        return run(case_of(traced), params, rng, attacks=chosen)
+
+    def attacked_by_seeds(self, traced: Traced) -> list[Any]:
+        """Attack with the whole true network and a few people known."""
+        from ktsafe.assess.attacks.seeds import seeds
+
+        case = case_of(traced)
+        return list(seeds(case, np.random.default_rng(0))) if len(case.places) else []
+
+    def check(self, settings: AttackSettings) -> Check:
+        """Begin to attack releases."""
+        return AttackCheck(settings)
+
+    def measured(
+        self,
+        audit: Mapping[str, Any],
+        traced: Traced,
+        params: PrivacyParams,
+        progress: Callable[[str, float], None],
+    ) -> dict[str, Any]:
+        """Measure utility, and attack."""
+        from ktsafe.assess.releases.measuring import measured
+
+        return measured(
+            audit, traced.original, traced.released, traced.behind, params, progress=progress
+        )
+
+    def page(self, manifest: Manifest, audit: Mapping[str, Any], sha256: str | None = None) -> str:
+        """Write a report on one release."""
+        from ktsafe.assess.report.content import ReleaseWithFigures, content
+        from ktsafe.assess.report.page import page
+        from ktsafe.stream.files.new_files import now
+
+        return page(content([ReleaseWithFigures(manifest, audit, sha256)], now()))
+
+    def page_of(
+        self, told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: dict[str, Any]
+    ) -> str:
+        """Write a report on a release in memory."""
+        from ktsafe.assess.report.protected_page import page_of
+
+        return page_of(told, made, params, audit)
+
+
+def case_of(traced: Traced) -> Case:
+    """Return a release beside its truth as attacks take it."""
+    return Case(traced.original, traced.released, traced.behind)
+
+
+HOOKS: Final = Hooks()
