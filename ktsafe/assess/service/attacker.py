@@ -39,7 +39,7 @@ from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.edges import edge_keys
 from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import came_and_went, ranks
-from ktsafe.stream.assessment import AttackSettings
+from ktsafe.stream.assessment import AttackSettings, Check, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
@@ -140,7 +140,7 @@ class _Standing:
         return share_changed((was, self.lives), (is_now, now.lives)) <= CHANGED_MAX
 
 
-class Attacker:
+class Attacker(Check):
     """Attacks releases in order, one call at a time."""
 
     def __init__(self, settings: AttackSettings) -> None:
@@ -153,6 +153,14 @@ class Attacker:
         self._last: AttackTarget | None = None
         self._standing: _Standing | None = None
         self._next_standing: _Standing | None = None
+
+    def check(
+        self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
+    ) -> dict[str, Any]:
+        """Attack a release that passed the gate, see `attack`."""
+        case, lives = Case.of(release.traced), release.lives
+        target = AttackTarget(release.sequence_id, case, release.ids, lives, release.release_id)
+        return self.attack(target, params, go_on)
 
     def attack(
         self, target: AttackTarget, params: PrivacyParams, go_on: Callable[[], None]

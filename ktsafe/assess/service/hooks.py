@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ktsafe.assess.attacks import ATTACKS, Case, run
-from ktsafe.stream.assessment import Assessment, AttackSettings, Check, GatedRelease
+from ktsafe.stream.assessment import Assessment, AttackSettings, Check
 
 if TYPE_CHECKING:
     from ktsafe.anonymization import Anonymized
@@ -18,34 +18,6 @@ if TYPE_CHECKING:
     from ktsafe.graph import AttributedGraph
     from ktsafe.params import PrivacyParams
     from ktsafe.stream.files.releases_read import Manifest
-
-
-class AttackCheck(Check):
-    """Attacks each release, within a budget of time."""
-
-    def __init__(self, settings: AttackSettings) -> None:
-        from ktsafe.assess.service.attacker import Attacker
-
-        self._attacker = Attacker(settings)
-
-    def check(
-        self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
-    ) -> dict[str, Any]:
-        """Return what attacks find."""
-        from ktsafe.assess.service.attacker import AttackTarget
-
-        target = AttackTarget(
-            release.sequence_id,
-            case_of(release.traced),
-            release.ids,
-            release.lives,
-            release.release_id,
-        )
-        return self._attacker.attack(target, params, go_on)
-
-    def end_build(self, *, staged: bool) -> None:
-        """Take the release attacked last as published, or forget it."""
-        self._attacker.end_build(staged=staged)
 
 
 class Hooks(Assessment):
@@ -87,18 +59,20 @@ class Hooks(Assessment):
     ) -> list[Any]:
         """Run attacks on one release."""
         chosen = ATTACKS if attacks is None else attacks
-        return run(case_of(traced), params, rng, attacks=chosen)
+        return run(Case.of(traced), params, rng, attacks=chosen)
 
     def attacked_by_seeds(self, traced: Traced) -> list[Any]:
         """Attack with the whole true network and a few people known."""
         from ktsafe.assess.attacks.seeds import seeds
 
-        case = case_of(traced)
+        case = Case.of(traced)
         return list(seeds(case, np.random.default_rng(0))) if len(case.places) else []
 
     def check(self, settings: AttackSettings) -> Check:
         """Begin to attack releases."""
-        return AttackCheck(settings)
+        from ktsafe.assess.service.attacker import Attacker
+
+        return Attacker(settings)
 
     def measured(
         self,
@@ -129,11 +103,6 @@ class Hooks(Assessment):
         from ktsafe.assess.report.protected_page import page_of
 
         return page_of(told, made, params, audit)
-
-
-def case_of(traced: Traced) -> Case:
-    """Return a release beside its truth as attacks take it."""
-    return Case(traced.original, traced.released, traced.behind)
 
 
 HOOKS: Final = Hooks()

@@ -88,7 +88,7 @@ def sequence(folder: Path, bad: str) -> bool:
     """Whether a sequence in the library takes it."""
     made = ktsafe.Sequence(folder / "s", k=2, **ASKED)
     try:
-        made._written(folder, graph(bad), None)
+        made._tables(graph(bad), None)
     except InvalidGraph:
         return False
     return True
