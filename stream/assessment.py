@@ -176,7 +176,7 @@ def check_installed(asked: str) -> None:
         If the extra is not installed.
     """
     if missing := [name for name in NEEDS if find_spec(name) is None]:
-        msg = f"{asked} needs {' and '.join(missing)}, which is not installed."
+        msg = f"{asked} needs what is not installed: {', '.join(missing)}."
         raise ConfigError(msg, hint='Install it: pip install "ktsafe[assess]".')
 
 
