@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ktsafe.assess.attacks import Result
+from ktsafe.assess.attacks import Case, Result
 from ktsafe.assess.attacks.sybils import sybils
-from ktsafe.assess.service.hooks import case_of
 from ktsafe.stream.files.private_audits import read_declared, read_owners
 from ktsafe.stream.files.releases_read import read_release, release_folders
 from ktsafe.stream.release.audits import Truth, traced_of
@@ -62,7 +61,7 @@ def attacked(folder: Path, people: int, planted: int) -> list[Result]:
         release = read_release(path)
         name = release.manifest.release_id
         true = truth.of(release.manifest, read_declared(audits, name))
-        case = case_of(traced_of(release, true, read_owners(audits, name)))
+        case = Case.of(traced_of(release, true, read_owners(audits, name)))
         own = np.array([person.startswith("sybil") for person in true.people], dtype=np.bool_)
         results = sybils(case, release.params, np.flatnonzero(own), is_promised=planted <= MARGIN)
         found += [result for result in results if result.figures["published"]]
