@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.assess.generalization.quick_release import afresh
+from ktsafe.audit.freshness import RECENT
+from ktsafe.audit.model import Aged, Audit, Freshness, TiesOfAge
 from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.files.freshness_figures import worth_over_time
-from ktsafe.stream.files.nested import at
 from ktsafe.stream.service import assembly
 
 
@@ -62,16 +63,17 @@ def worth_of(audits: list[dict[str, Any]], settings: Settings) -> str:
     )
 
 
-def _worth(audit: dict[str, Any]) -> dict[str, float | None]:
+def _worth(figures: dict[str, Any]) -> dict[str, float | None]:
     """Return the figures of a release that are followed."""
-    fresh = "freshness."
+    audit = Audit.of(figures)
+    fresh = audit.freshness or Freshness()
     return {
-        "f1": at(audit, "usefulness.edges.f1"),
-        "latest": at(audit, f"{fresh}latest.f1"),
-        "new_4": at(audit, f"{fresh}ties.4.published.ratio"),
-        "new_8": at(audit, f"{fresh}ties.8.published.ratio"),
-        "ended_8": at(audit, f"{fresh}ended.8.shown"),
-        "newcomers": at(audit, f"{fresh}newcomers.recent.shown"),
+        "f1": audit.usefulness.edges.f1,
+        "latest": fresh.latest.f1,
+        "new_4": fresh.ties.get("4", TiesOfAge()).published.ratio,
+        "new_8": fresh.ties.get("8", TiesOfAge()).published.ratio,
+        "ended_8": fresh.ended.get("8", Aged()).shown,
+        "newcomers": fresh.newcomers.get(RECENT, Aged()).shown,
     }
 
 

@@ -6,27 +6,31 @@ the last release alone may be far from that, and so may the worst.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from ktsafe.audit.freshness import AGES, RECENT
-from ktsafe.stream.files.nested import at
+from ktsafe.audit.model import Aged, Audit, Changed, Freshness, TiesOfAge
 from ktsafe.stream.formatting import percent, text_of
 
 FRESHNESS_AGES: Final = (*map(str, AGES), RECENT)
-FRESHNESS: Final = {
-    "ties_shown": "freshness.ties.{}.shown",
-    "ties_ratio": "freshness.ties.{}.ratio",
-    "published_ratio": "freshness.ties.{}.published.ratio",
-    "ended_shown": "freshness.ended.{}.shown",
-    "ended_by_leaving_shown": "freshness.ended_by_leaving.{}.shown",
-    "newcomers_shown": "freshness.newcomers.{}.shown",
-    "leavers_shown": "freshness.leavers.{}.shown",
+FRESHNESS: Final[Mapping[str, Callable[[Freshness, str], float | None]]] = {
+    "ties_shown": lambda it, age: it.ties.get(age, TiesOfAge()).shown,
+    "ties_ratio": lambda it, age: it.ties.get(age, TiesOfAge()).ratio,
+    "published_ratio": lambda it, age: it.ties.get(age, TiesOfAge()).published.ratio,
+    "ended_shown": lambda it, age: it.ended.get(age, Aged()).shown,
+    "ended_by_leaving_shown": lambda it, age: it.ended_by_leaving.get(age, Aged()).shown,
+    "newcomers_shown": lambda it, age: it.newcomers.get(age, Aged()).shown,
+    "leavers_shown": lambda it, age: it.leavers.get(age, Aged()).shown,
 }
 """What is told by age, and where the audit tells; see `ktsafe.audit.freshness.Freshness`."""
-CHANGED: Final = ("came", "gone", "came_true")
+CHANGED: Final[Mapping[str, Callable[[Changed], int | None]]] = {
+    "came": lambda changed: changed.came,
+    "gone": lambda changed: changed.gone,
+    "came_true": lambda changed: changed.came_true,
+}
 GREATEST_IS_WORST: Final = ("cost_share", "ended", "leavers")
 """Parts of the names of figures that are worse the greater they are."""
 
@@ -48,19 +52,13 @@ class FreshnessFigures(msgspec.Struct, frozen=True):
     changed: dict[str, int]
 
 
-def freshness_of(audit: Mapping[str, Any]) -> FreshnessFigures | None:
-    """Pick the figures out of a private audit.
-
-    None where it does not tell.
-    """
-    if at(audit, "freshness") is None:
+def freshness_of(audit: Audit) -> FreshnessFigures | None:
+    """Pick the figures out of a private audit; None where it does not tell."""
+    if (found := audit.freshness) is None:
         return None
     return FreshnessFigures(
-        {
-            name: {age: at(audit, path.format(age)) for age in FRESHNESS_AGES}
-            for name, path in FRESHNESS.items()
-        },
-        {name: audit["freshness"]["changed"][name] for name in CHANGED},
+        {name: {age: of(found, age) for age in FRESHNESS_AGES} for name, of in FRESHNESS.items()},
+        {name: of(found.changed) or 0 for name, of in CHANGED.items()},
     )
 
 

@@ -7,29 +7,34 @@ attacker that knows how many vertices are inserted finds them more easily.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from ktsafe.audit.model import (
+    AttackResult,
+    Audit,
+    Cost,
+    Counts,
+    Overlap,
+    Shares,
+    StatisticsBudget,
+)
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
-from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.files.verdict import RISK_CURVE, risk_points, wanting
 from ktsafe.stream.formatting import text_of
 
-COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
-YARDSTICKS: Final = {"copies": "k_copies"}
-"""What a cost is compared with, and its name in the audit."""
-CANDIDATES: Final = {
-    "claimed": "privacy.all.k_claimed",
-    "real": "privacy.all.k_real",
-    "known": "privacy.all.k_known",
-    "sequence": "audit.figures.published.candidates",
-    "sequence_real": "audit.figures.published.candidates_real_leavers_known",
-    "change": "audit.figures.changes.k_delta_all",
+CANDIDATES: Final[Mapping[str, Callable[[Audit], Counts | None]]] = {
+    "claimed": lambda audit: audit.privacy.all.k_claimed,
+    "real": lambda audit: audit.privacy.all.k_real,
+    "known": lambda audit: audit.privacy.all.k_known,
+    "sequence": lambda audit: audit.audit.figures.published.candidates,
+    "sequence_real": lambda audit: audit.audit.figures.published.candidates_real_leavers_known,
+    "change": lambda audit: audit.audit.figures.changes.k_delta_all,
 }
 """Against whom candidates are counted, and where the audit tells.
 
@@ -37,23 +42,29 @@ By the definition; real people only; against an attacker that knows the true tie
 releases of the sequence; the same, real people only, without those who left; against an attacker
 that saw a person gain or lose ties at any release.
 """
-SENSITIVE: Final = {
-    "claimed": "privacy.all.alpha",
-    "real": "privacy.all.alpha_real",
-    "sequence_real": "audit.figures.published.alpha_real_leavers_known",
+SENSITIVE: Final[Mapping[str, Callable[[Audit], Shares | None]]] = {
+    "claimed": lambda audit: audit.privacy.all.alpha,
+    "real": lambda audit: audit.privacy.all.alpha_real,
+    "sequence_real": lambda audit: audit.audit.figures.published.alpha_real_leavers_known,
 }
-WORTH: Final = {
-    f"{of}_{figure}": f"usefulness.{kind}.{figure}"
-    for of, kind in (("edge", "edges"), ("vertex", "vertices"))
-    for figure in ("cost_share", "precision", "recall", "f1")
+COST_PARTS: Final[Mapping[str, Callable[[Cost], int]]] = {
+    "inserted_vertices": lambda cost: cost.inserted_vertices,
+    "inserted_edges": lambda cost: cost.inserted_edges,
+    "deleted_vertices": lambda cost: cost.deleted_vertices,
+    "deleted_edges": lambda cost: cost.deleted_edges,
 }
-"""What a release shares with the true graph, and where the audit tells."""
+YARDSTICKS: Final[Mapping[str, Callable[[Cost], int | None]]] = {"copies": lambda it: it.k_copies}
+"""What a cost is compared with."""
+SHARED: Final[Mapping[str, Callable[[Overlap], float | None]]] = {
+    "cost_share": lambda overlap: overlap.cost_share,
+    "precision": lambda overlap: overlap.precision,
+    "recall": lambda overlap: overlap.recall,
+    "f1": lambda overlap: overlap.f1,
+}
+WORTH: Final = tuple(f"{of}_{name}" for of in ("edge", "vertex") for name in SHARED)
+"""What a release shares with the true graph, see `worth_of`."""
 AFRESH: Final = "afresh"
-WATCHED: Final = {
-    **WORTH,
-    "edge_f1_afresh": f"{AFRESH}.edges.f1",
-    "edge_f1_latest": "freshness.latest.f1",
-}
+WATCHED: Final = (*WORTH, "edge_f1_afresh", "edge_f1_latest")
 """The same, and two more figures of F1 of edges.
 
 Of a release without a past, near to what a rebase would bring; and of the latest graph, in which
@@ -159,18 +170,6 @@ class Secrets(msgspec.Struct, frozen=True):
     margin_until: str | None = None
 
 
-class StatisticsBudget(msgspec.Struct, frozen=True):
-    """What the statistics of a release cost, and of the 365 days up to it; in millionths.
-
-    No secret: manifests add up to it, but for what is left.
-    """
-
-    epsilon_micro: int
-    spent_micro: int
-    left_micro: int
-    omitted: bool = False
-
-
 class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """One release as operators see it.
 
@@ -187,7 +186,7 @@ class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     statistics: StatisticsBudget | None = None
 
 
-def release_figures(record: ReleaseRecord, audit: Mapping[str, Any] | None) -> ReleaseFigures:
+def release_figures(record: ReleaseRecord, audit: Audit | None) -> ReleaseFigures:
     """Return the figures of a release in the ledger, from its private audit."""
     return ReleaseFigures(
         release_id=record.release_id,
@@ -196,16 +195,8 @@ def release_figures(record: ReleaseRecord, audit: Mapping[str, Any] | None) -> R
         edges=record.n_edges,
         is_published=record.status is Status.PUBLISHED,
         secrets=None if audit is None else secrets_of(audit),
-        statistics=budget_of(audit),
+        statistics=None if audit is None else audit.statistics,
     )
-
-
-def budget_of(audit: Mapping[str, Any] | None) -> StatisticsBudget | None:
-    """Return what a private audit tells of the budget of statistics; None where it does not."""
-    found = at(audit, "statistics")
-    if not found or "spent_micro" not in found:
-        return None
-    return msgspec.convert(found, StatisticsBudget)
 
 
 def budget_in_words(found: Mapping[str, Any]) -> str:
@@ -226,64 +217,57 @@ def budget_in_words(found: Mapping[str, Any]) -> str:
     return f"statistics: {told}, epsilon {spent:.3g} of a year spent, {left:.3g} left"
 
 
-def secrets_of(audit: Mapping[str, Any]) -> Secrets:
+def secrets_of(audit: Audit) -> Secrets:
     """Pick the figures out of a private audit."""
-    cost = audit["cost"]
-    candidates, sensitive = {}, {}
-    for name, path in CANDIDATES.items():
-        if found := at(audit, path):
-            candidates[name] = CandidateFigures(found["min"], found["below_k"], _share_below(found))
-    for name, path in SENSITIVE.items():
-        if found := at(audit, path):
-            sensitive[name] = found["max"]
+    cost = audit.cost or Cost()
+    counted = {name: counts for name, of in CANDIDATES.items() if (counts := of(audit))}
+    shares = {name: told for name, of in SENSITIVE.items() if (told := of(audit))}
     return Secrets(
-        cost={part: cost[part] for part in COST_PARTS},
-        yardsticks={name: cost[key] for name, key in YARDSTICKS.items()},
-        candidates=candidates,
-        sensitive=sensitive,
+        cost={part: of(cost) for part, of in COST_PARTS.items()},
+        yardsticks={name: of(cost) for name, of in YARDSTICKS.items()},
+        candidates={
+            name: CandidateFigures(found.min, found.below_k, _share_below(found))
+            for name, found in counted.items()
+        },
+        sensitive={name: found.max for name, found in shares.items()},
         worth=watched_of(audit),
         attacks=attacks_of(audit),
         freshness=freshness_of(audit),
         wanting=tuple(dict.fromkeys(each.kind for each in wanting(audit))),
         risk={
-            each["attack"].removeprefix(f"{RISK_CURVE}."): each["value"]
-            for each in risk_points(audit)
+            each.attack.removeprefix(f"{RISK_CURVE}."): each.value for each in risk_points(audit)
         },
-        margin_until=at(audit, "sequence.margin_until"),
+        margin_until=audit.sequence.margin_until,
     )
 
 
-def attacks_of(audit: Mapping[str, Any]) -> dict[str, Attacked]:
+def attacks_of(audit: Audit) -> dict[str, Attacked]:
     """Pick the sharpest variant of every attack that operators watch out of a private audit."""
     return {
-        name: msgspec.convert(
-            {**each, "low": each["interval"][0], "high": each["interval"][1]}, Attacked
-        )
-        for name, each in sharpest(at(audit, "attacks.results") or []).items()
+        name: Attacked(each.value, *each.interval, each.control, each.promise)
+        for name, each in sharpest(audit.attacks.results).items()
         if name in ATTACKS_TOLD
     }
 
 
-def sharpest(results: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def sharpest(results: Iterable[AttackResult]) -> dict[str, AttackResult]:
     """Return the sharpest variant of every attack that found somebody to attack.
 
     That is the one whose lower end exceeds its promise by most. Where nothing is promised it is
     the greatest figure.
     """
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, AttackResult] = {}
     for result in results:
-        name = result["attack"].partition(".")[0]
-        if result["targets"] and (
-            name not in found or _sharpness(result) > _sharpness(found[name])
-        ):
+        name = result.name
+        if result.targets and (name not in found or _sharpness(result) > _sharpness(found[name])):
             found[name] = result
     return found
 
 
-def _sharpness(result: Mapping[str, Any]) -> tuple[bool, float]:
-    if result["promise"] is None:
-        return False, result["value"]
-    return True, result["interval"][0] - result["promise"]
+def _sharpness(result: AttackResult) -> tuple[bool, float]:
+    if result.promise is None:
+        return False, result.value
+    return True, result.interval[0] - result.promise
 
 
 def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]:
@@ -292,23 +276,30 @@ def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]
         yield release_figures(record, _read_audit(audit_dir / record.release_id / AUDIT))
 
 
-def _read_audit(path: Path) -> dict[str, Any] | None:
+def _read_audit(path: Path) -> Audit | None:
     """Return a private audit; None if it is gone: figures are missed, the service is not."""
     try:
-        audit = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        audit = Audit.of(json.loads(path.read_bytes()))
+    except (OSError, ValueError, msgspec.ValidationError):
         return None
-    return audit if isinstance(audit, dict) and "cost" in audit else None
+    return audit if audit.cost else None
 
 
-def worth_of(audit: Mapping[str, Any]) -> dict[str, float | None]:
+def worth_of(audit: Audit) -> dict[str, float | None]:
     """Pick out of a private audit what the release shares with the true graph, see `WORTH`."""
-    return {name: at(audit, path) for name, path in WORTH.items()}
+    both = (("edge", audit.usefulness.edges), ("vertex", audit.usefulness.vertices))
+    return {
+        f"{of}_{name}": figure(overlap) for of, overlap in both for name, figure in SHARED.items()
+    }
 
 
-def watched_of(audit: Mapping[str, Any]) -> dict[str, float | None]:
+def watched_of(audit: Audit) -> dict[str, float | None]:
     """Pick out of a private audit what operators watch of a release's worth, see `WATCHED`."""
-    return {name: at(audit, path) for name, path in WATCHED.items()}
+    return {
+        **worth_of(audit),
+        "edge_f1_afresh": audit.afresh.edges.f1,
+        "edge_f1_latest": audit.freshness.latest.f1 if audit.freshness else None,
+    }
 
 
 def worth_in_words(worth: Mapping[str, float | None]) -> str:
@@ -364,9 +355,8 @@ def margin_in_words(until: str) -> str:
     return f"margin used up about {until.partition('T')[0]}, rebase before"
 
 
-def _share_below(found: Mapping[str, Any]) -> float | None:
+def _share_below(found: Counts) -> float | None:
     """Return the share of the judged vertices that have fewer than k candidates."""
-    if "share" in found:
-        share: float | None = found["share"]
-        return share
-    return found["below_k"] / found["vertices"] if found["vertices"] else None
+    if found.share is not None:
+        return found.share
+    return found.below_k / found.vertices if found.vertices else None

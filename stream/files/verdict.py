@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from ktsafe.stream.files.nested import at, share
+from ktsafe.audit.model import AttackResult, Audit, Counts
 from ktsafe.stream.files.releases_write import AUDIT
 
 Kind = Literal["withdrawn", "guarantee", "attack", "people", "sensitive", "open"]
@@ -56,7 +56,17 @@ class Finding(msgspec.Struct, frozen=True):
         return self.kind in BROKEN
 
 
-def findings(audit: Mapping[str, Any], *, covers_changes: bool = False) -> list[Finding]:
+class Guarantee(msgspec.Struct, frozen=True):
+    """A guarantee: its `worst` figure, `bound`, share `kept`, and `by` whom it is verified."""
+
+    guarantee: str
+    worst: float
+    bound: float
+    kept: float | None
+    by: str
+
+
+def findings(audit: Audit, *, covers_changes: bool = False) -> list[Finding]:
     """Return what is wrong with a release and what is open, the gravest first.
 
     Parameters
@@ -68,11 +78,11 @@ def findings(audit: Mapping[str, Any], *, covers_changes: bool = False) -> list[
 
     Examples
     --------
-    >>> audit = {"params": {"k": 10, "alpha": "1/5"}}
+    >>> audit = Audit.of({"params": {"k": 10, "alpha": "1/5"}})
     >>> [found.kind for found in findings(audit)]
     ['people', 'open']
     """
-    why = audit.get(WITHDRAWN)
+    why = audit.withdrawn
     each = {
         "withdrawn": [] if why is None else [f"The owner withdrew this release: {why}"],
         "guarantee": _broken_guarantees(audit, covers_changes=covers_changes),
@@ -84,140 +94,127 @@ def findings(audit: Mapping[str, Any], *, covers_changes: bool = False) -> list[
     return [Finding(kind, says, words) for kind, words in DO.items() for says in each[kind]]
 
 
-def wanting(audit: Mapping[str, Any]) -> list[Finding]:
+def wanting(audit: Audit) -> list[Finding]:
     """Return what a release was found wanting in: all `findings` but what is open."""
-    told = findings(audit) if "params" in audit else []
+    told = findings(audit) if audit.params.k else []
     return [each for each in told if each.kind != "open"]
 
 
-def guarantees(audit: Mapping[str, Any], *, covers_changes: bool = False) -> list[dict[str, Any]]:
-    """Return each guarantee: its `worst` figure, `bound`, share `kept`, and `by` whom verified."""
-    k, alpha = (audit["params"][name] for name in ("k", "alpha"))
-    people = at(audit, "privacy.all.vertices")
+def guarantees(audit: Audit, *, covers_changes: bool = False) -> list[Guarantee]:
+    """Return each guarantee of which the audit tells."""
+    k, everybody, sequence = audit.params.k, audit.privacy.all, audit.audit.figures
+    people, changes = everybody.vertices, sequence.changes
     strict = "strict verifier, by the published bytes"
     auditor = "independent auditor, over all releases of the sequence"
     asked = [
-        ("Candidates for everybody in this release", "privacy.all.k_claimed", people, k, strict),
-        ("Candidates over all releases", "audit.figures.published.candidates", None, k, auditor),
+        ("Candidates for everybody in this release", everybody.k_claimed, people, strict),
+        ("Candidates over all releases", sequence.published.candidates, None, auditor),
     ]
     if covers_changes:
-        changes = "audit.figures.changes"
-        told = "k_delta_all" if at(audit, f"{changes}.k_delta_all") else "k_delta"
-        asked.append(("Candidates that change alike", f"{changes}.{told}", None, k, auditor))
-    rows: list[dict[str, Any]] = []
-    for words, path, whole, bound, by in asked:
-        if (found := at(audit, path)) and found.get("min") is not None:
-            of = found.get("vertices", whole)
-            rows.append(_guarantee(words, found["min"], bound, found["below_k"], of, by))
-    sensitive = at(audit, "privacy.all.alpha")
-    if sensitive and sensitive["max"] is not None:
+        told = changes.k_delta_all or changes.k_delta
+        asked.append(("Candidates that change alike", told, None, auditor))
+    rows = [
+        _guarantee(words, found.min, k, found.below_k, found.vertices or whole, by)
+        for words, found, whole, by in asked
+        if found is not None and found.min is not None
+    ]
+    sensitive = everybody.alpha
+    if sensitive is not None and sensitive.max is not None:
         words = "Sensitive share of anybody's candidates"
-        bound = round(float(Fraction(alpha)), 6)
-        worst, above = sensitive["max"], sensitive["above_alpha"]
-        rows.append(_guarantee(words, worst, bound, above, people, strict))
+        bound = round(float(Fraction(audit.params.alpha)), 6)
+        above = sensitive.above_alpha
+        rows.append(_guarantee(words, sensitive.max, bound, above, people, strict))
     return rows
 
 
 def _guarantee(
     words: str, worst: float, bound: float, broken: int, whole: int | None, by: str
-) -> dict[str, Any]:
+) -> Guarantee:
     kept = 1.0 if not broken else share((whole or 0) - broken, whole)
-    return {"guarantee": words, "worst": worst, "bound": bound, "kept": kept, "by": by}
+    return Guarantee(words, worst, bound, kept, by)
 
 
-def results_of(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what attacks found, every variant."""
-    found: list[dict[str, Any]] = (
-        at(audit, "attacks.results") or at(audit, "best_guesses.results") or []
-    )
-    return found
+def share(part: int | None, whole: int | None) -> float | None:
+    """Return a part of a whole; None where either is unknown, or the whole is nothing."""
+    return None if part is None or not whole else round(part / whole, 6)
 
 
-def risk_points(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+def risk_points(audit: Audit) -> list[AttackResult]:
     """Return the points of the risk curve among what attacks found; empty where nobody is shown."""
-    return [
-        each
-        for each in results_of(audit)
-        if each["attack"].startswith(f"{RISK_CURVE}.") and each["targets"]
-    ]
+    return [each for each in audit.attacks.results if each.name == RISK_CURVE and each.targets]
 
 
-def unfinished(audit: Mapping[str, Any]) -> list[str]:
+def unfinished(audit: Audit) -> list[str]:
     """Return the attacks that did not end, and those with a bound that were not run."""
-    run = {each["attack"].partition(".")[0] for each in results_of(audit)}
-    named = [*BOUNDED, *(at(audit, "attacks.unfinished") or [])]
+    run = {each.name for each in audit.attacks.results}
+    named = [*BOUNDED, *audit.attacks.unfinished]
     return list(dict.fromkeys(name for name in named if name not in run))
 
 
-def fewest_people(audit: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return how many candidates are people: `min`, `below_k`; None where it is not known.
+def fewest_people(audit: Audit) -> Counts | None:
+    """Return how many candidates are people; None where it is not known.
 
     Those over all releases of a sequence, where they are told: they are fewer.
     """
-    found = [
-        at(audit, "privacy.all.k_real"),
-        at(audit, "audit.figures.published.candidates_real_leavers_known"),
-    ]
-    known = [each for each in found if each and each.get("min") is not None]
-    return max(known, key=lambda each: (each["below_k"], -each["min"]), default=None)
+    over_all = audit.audit.figures.published.candidates_real_leavers_known
+    known = [each for each in (audit.privacy.all.k_real, over_all) if each and each.min is not None]
+    return max(known, key=lambda each: (each.below_k, -(each.min or 0)), default=None)
 
 
-def _broken_guarantees(audit: Mapping[str, Any], *, covers_changes: bool) -> Iterator[str]:
+def _broken_guarantees(audit: Audit, *, covers_changes: bool) -> Iterator[str]:
     rows = guarantees(audit, covers_changes=covers_changes)
     for row in rows:
-        if row["kept"] != 1:
-            yield f"{row['guarantee']}: {row['worst']:.3g}, beyond the bound {row['bound']:.3g}."
-    if at(audit, "audit.safe") is False and all(row["kept"] == 1 for row in rows):
+        if row.kept != 1:
+            yield f"{row.guarantee}: {row.worst:.3g}, beyond the bound {row.bound:.3g}."
+    if audit.audit.safe is False and all(row.kept == 1 for row in rows):
         yield "The auditor does not find the sequence safe."
 
 
-def _broken_attacks(audit: Mapping[str, Any]) -> Iterator[str]:
-    for each in results_of(audit):
-        if each["is_broken"]:
-            low, high = each["interval"]
+def _broken_attacks(audit: Audit) -> Iterator[str]:
+    for each in audit.attacks.results:
+        if each.is_broken:
+            low, high = each.interval
             yield (
-                f"The attack {each['attack']} finds {each['value']:.3f} "
-                f"({low:.3f}-{high:.3f}), above its bound {each['promise']:.3f}."
+                f"The attack {each.attack} finds {each.value:.3f} "
+                f"({low:.3f}-{high:.3f}), above its bound {each.promise:.3f}."
             )
 
 
-def _too_few_people(audit: Mapping[str, Any]) -> Iterator[str]:
-    real, people = fewest_people(audit), at(audit, "privacy.all.vertices")
-    k = audit["params"]["k"]
+def _too_few_people(audit: Audit) -> Iterator[str]:
+    real, people, k = fewest_people(audit), audit.privacy.all.vertices, audit.params.k
     if people == 0:
         return
     if real is None:
         yield "How many candidates are people is not known."
-    elif real["below_k"]:
+    elif real.below_k:
+        whole = people if real.vertices is None else real.vertices
         yield (
-            f"{real['below_k']:,} of {real.get('vertices', people):,} people have fewer than {k} "
-            f"candidates that are people, the fewest {real['min']}."
+            f"{real.below_k:,} of {whole:,} people have fewer than {k} "
+            f"candidates that are people, the fewest {real.min}."
         )
 
 
-def sensitive_people(audit: Mapping[str, Any]) -> int | None:
+def sensitive_people(audit: Audit) -> int | None:
     """Return for how many people more than alpha of the candidates that are people is sensitive.
 
     Over all releases of a sequence, where that is told, or in this one: whichever is more. None
     where it is not known.
     """
-    found = [
-        at(audit, "privacy.all.alpha_real.above_alpha"),
-        at(audit, "audit.figures.published.alpha_real_leavers_known.above_alpha"),
-    ]
-    return max((each for each in found if each is not None), default=None)
+    over_all = audit.audit.figures.published.alpha_real_leavers_known
+    found = (audit.privacy.all.alpha_real, over_all)
+    return max((each.above_alpha for each in found if each is not None), default=None)
 
 
-def _too_sensitive(audit: Mapping[str, Any]) -> Iterator[str]:
+def _too_sensitive(audit: Audit) -> Iterator[str]:
     if above := sensitive_people(audit):
         yield (
             f"For {above:,} people the sensitive share of the candidates that are people is above "
-            f"alpha, {audit['params']['alpha']}."
+            f"alpha, {audit.params.alpha}."
         )
 
 
-def _open(audit: Mapping[str, Any]) -> Iterator[str]:
-    if not results_of(audit):
+def _open(audit: Audit) -> Iterator[str]:
+    if not audit.attacks.results:
         yield "No attack was run."
     elif missing := unfinished(audit):
         yield f"Attacks that did not end, or were not run: {', '.join(missing)}."
@@ -234,8 +231,8 @@ def found_wanting(audit_dir: Path) -> dict[str, list[Finding]]:
     found = {}
     for path in sorted(audit_dir.glob(f"*/{AUDIT}")):
         try:
-            told = wanting(json.loads(path.read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError):
+            told = wanting(Audit.of(json.loads(path.read_bytes())))
+        except (OSError, ValueError, msgspec.ValidationError):
             continue
         if told:
             found[path.parent.name] = told

@@ -93,7 +93,7 @@ SECRETS: Final = (
     _secret(
         "ktsafe_release_cost_elements",
         "elements by which the last release differs from the true graph, by part.",
-        {"part": COST_PARTS},
+        {"part": tuple(COST_PARTS)},
         _by_name("cost", COST_PARTS),
     ),
     _secret(
@@ -108,7 +108,7 @@ SECRETS: Final = (
         "precision, recall and F1 of edges and vertices; edge_f1_afresh: the F1 of edges of a "
         "release of the same true graph that has no past; edge_f1_latest: that of the latest "
         "graph, where pairs without edges are as they were shown last.",
-        {"figure": tuple(WATCHED)},
+        {"figure": WATCHED},
         _by_name("worth", WATCHED),
     ),
     _secret(
@@ -165,7 +165,7 @@ SECRETS: Final = (
     _secret(
         "ktsafe_release_changed_edges",
         "edges that came and went with the last release, and how many of those that came are true.",
-        {"change": CHANGED},
+        {"change": tuple(CHANGED)},
         _changed,
     ),
 )

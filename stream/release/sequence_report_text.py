@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ktsafe.audit.model import Audit
 from ktsafe.stream.files.freshness_figures import over_time_in_words
 from ktsafe.stream.files.release_figures import worth_in_words, worth_of
 from ktsafe.stream.formatting import text_of
@@ -83,7 +84,7 @@ def _usefulness_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the last release's overlap with truth, mean and worst."""
     if not rows:
         return
-    worths = [worth_of({"usefulness": row}) for row in rows]
+    worths = [worth_of(Audit.of({"usefulness": row})) for row in rows]
     yield f"  last release: {worth_in_words(worths[-1]) or 'no edges, true or released'}"
     dear = sum(row["costs_more_than_nothing"] for row in rows)
     mean = over_time_in_words(worths)

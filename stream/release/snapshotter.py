@@ -19,6 +19,7 @@ import msgspec
 
 from ktsafe import PrivacyParams
 from ktsafe.audit import Traced, Usefulness, audit_traced, trace, usefulness
+from ktsafe.audit.model import Audit, StatisticsBudget
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.signing import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
@@ -29,7 +30,6 @@ from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import write_permutations
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
-    StatisticsBudget,
     release_figures,
 )
 from ktsafe.stream.files.releases_read import Manifest, Release, read_manifest, read_release
@@ -233,7 +233,8 @@ class Snapshotter:
             audit=audit,
         )
         pages = itertools.chain(built.pages, found.pages)
-        return StagedRelease(record, pages, built.counts, release_figures(record, figures))
+        told = release_figures(record, Audit.of(figures))
+        return StagedRelease(record, pages, built.counts, told)
 
     def end_build(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""

@@ -207,6 +207,7 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
     """
     from ktsafe.assess.releases.over_time import over_releases
     from ktsafe.assess.releases.worth import worth
+    from ktsafe.audit.model import Audit
     from ktsafe.stream.config import places
     from ktsafe.stream.files.private_audits import read_audit, read_owners
     from ktsafe.stream.files.releases_read import read_release, release_folders
@@ -230,21 +231,25 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
             store.close()
         progress("what attackers find in it", 0.5)
         found = worth(snapshot, release, owners, audits[-1], seed=seed)
-        return {**found, "over_time": over_releases(audits)}
+        return {**found, "over_time": over_releases([Audit.of(audit) for audit in audits])}
 
 
 def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     """Write the report of all releases anew, and say where."""
+    from msgspec import structs
+
     from ktsafe.assess.report.content import content, describe_risk
     from ktsafe.assess.report.page import page
     from ktsafe.assess.report.sources import told_of
+    from ktsafe.audit.model import Audit
     from ktsafe.stream.config import places
     from ktsafe.stream.files.new_files import new_file, now
     from ktsafe.stream.release.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])
     history = told_of(Sources((releases,), places.audit_folder(settings)))
-    audit = {**history[-1].audit, "utility": found["utility"], "attacks": found["attacks"]}
+    new = Audit.of(found)
+    audit = structs.replace(history[-1].audit, utility=new.utility, attacks=new.attacks)
     told = content([*history[:-1], dataclasses.replace(history[-1], audit=audit)], now())
     path.unlink(missing_ok=True)
     with new_file(path) as file:

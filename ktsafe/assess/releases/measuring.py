@@ -17,8 +17,7 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, run
 from ktsafe.assess.utility import utility_figures
 from ktsafe.audit import trace
-from ktsafe.stream.files.nested import at
-from ktsafe.stream.files.verdict import results_of
+from ktsafe.audit.model import Audit
 
 REPORTED: Final = tuple(name for name in ATTACKS if name not in {"seeds", "alignment"})
 """Attacks that a report runs where they are missing. The risk curve does what the others do."""
@@ -55,8 +54,8 @@ def measured(
     if "utility" not in found:
         progress("measuring what the release is good for", 0.0)
         found["utility"] = utility_figures(trace(original, released, original_of), rng=rng)
-    told = results_of(found)
-    ended = {each["attack"].partition(".")[0] for each in told}
+    told = Audit.of(found).attacks
+    ended = {each.name for each in told.results}
     if missing := [name for name in attacks if name not in ended]:
         results = run(
             Case(original, released, np.asarray(original_of)),
@@ -65,7 +64,9 @@ def measured(
             attacks=missing,
             progress=lambda name, done: progress(f"attacking: {name}", done),
         )
-        left = [name for name in at(found, "attacks.unfinished") or [] if name not in missing]
-        told = [*told, *(each.to_mapping() for each in results)]
-        found["attacks"] = {"results": told, "unfinished": left}
+        before = found.get("attacks", {}).get("results", ())
+        found["attacks"] = {
+            "results": [*before, *(each.to_mapping() for each in results)],
+            "unfinished": [name for name in told.unfinished if name not in missing],
+        }
     return found

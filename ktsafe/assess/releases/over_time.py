@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ktsafe.audit.freshness import AGES, RECENT
+from ktsafe.audit.model import Aged, Audit, Freshness
 from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
-from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.release_figures import watched_of
 from ktsafe.stream.formatting import text_of
 
-COUNTED: Final = {
-    "new_ties": "freshness.ties",
-    "ended_ties": "freshness.ended",
-    "newcomers": "freshness.newcomers",
-    "leavers": "freshness.leavers",
-}
-"""Changes of the last releases: how many there are, and how many of them are shown."""
 
-
-def over_releases(audits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def over_releases(audits: Sequence[Audit]) -> dict[str, Any]:
     """Return what the releases of a sequence are worth, JSON-ready.
 
     Parameters
@@ -31,27 +23,34 @@ def over_releases(audits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `releases`: for each the `release_id`, `nominal_time`, number of `edges`, what of `COUNTED`
-        there is and is shown, what `came` and `gone`, and its `worth`. `worth`: mean and worst of
+        `releases`: for each the `release_id`, `nominal_time`, number of `edges`, what
+        changed and is shown, what `came` and `gone`, and its `worth`. `worth`: mean and worst of
         each figure, see `worth_over_time`.
     """
     rows = [_row(audit) for audit in audits]
     return {"releases": rows, "worth": worth_over_time([row["worth"] for row in rows])}
 
 
-def _row(audit: Mapping[str, Any]) -> dict[str, Any]:
-    counted = {}
-    for name, path in COUNTED.items():
-        count, shown = (at(audit, f"{path}.{RECENT}.{each}") for each in ("count", "shown"))
-        counted[name] = {"count": count, "shown": round((count or 0) * (shown or 0.0))}
+def _row(audit: Audit) -> dict[str, Any]:
+    fresh = audit.freshness or Freshness()
     return {
-        "release_id": audit.get("release_id"),
-        "nominal_time": audit.get("nominal_time"),
-        "edges": at(audit, "size.released.edges"),
-        **counted,
-        **{name: at(audit, f"freshness.changed.{name}") for name in ("came", "gone")},
+        "release_id": audit.release_id,
+        "nominal_time": audit.nominal_time,
+        "edges": audit.size.released.edges,
+        "new_ties": _counted(fresh.ties),
+        "ended_ties": _counted(fresh.ended),
+        "newcomers": _counted(fresh.newcomers),
+        "leavers": _counted(fresh.leavers),
+        "came": fresh.changed.came,
+        "gone": fresh.changed.gone,
         "worth": watched_of(audit),
     }
+
+
+def _counted(ages: Mapping[str, Aged]) -> dict[str, int | None]:
+    """Return how many changed in the last releases, and how many of them are shown."""
+    recent = ages.get(RECENT, Aged())
+    return {"count": recent.count, "shown": round((recent.count or 0) * (recent.shown or 0.0))}
 
 
 def describe_life(found: Mapping[str, Any]) -> str:

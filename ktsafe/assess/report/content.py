@@ -15,18 +15,19 @@ import msgspec
 from ktsafe.assess.attacks.structure import NAME as STRUCTURE
 from ktsafe.assess.report.misleading import concluded
 from ktsafe.assess.report.score import score
-from ktsafe.assess.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
+from ktsafe.assess.report.words import ASSESSED, NOT_COVERED, parameters
+from ktsafe.audit.freshness import RECENT
+from ktsafe.audit.model import Aged, Audit, Cost, Freshness, Group, TiesOfAge, Utility
 from ktsafe.stream.files.freshness_figures import worth_over_time
-from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.files.verdict import (
     fewest_people,
     findings,
     guarantees,
-    results_of,
     risk_points,
     sensitive_people,
+    share,
     unfinished,
     wanting,
 )
@@ -56,7 +57,7 @@ class ReleaseWithFigures:
     """
 
     manifest: Manifest
-    audit: Mapping[str, Any]
+    audit: Audit
     sha256: str | None = None
 
     def heading(self, edition: str) -> dict[str, Any]:
@@ -73,7 +74,7 @@ class ReleaseWithFigures:
             "nominal_time": manifest.nominal_time,
             "guarantee": msgspec.to_builtins(manifest.guarantee),
             "parameters": parameters(
-                self.audit["params"], manifest.guarantee.w, manifest.values, manifest.ties
+                manifest.params, manifest.guarantee.w, manifest.values, manifest.ties
             ),
         }
 
@@ -90,18 +91,18 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
     """
     last = history[-1]
     audit = last.audit
-    mix = at(audit, "utility.attribute_mix")
+    utility = audit.utility or Utility()
     judged = safety(audit, covers_changes=last.manifest.guarantee.cover)
     return {
         **last.heading("private"),
         "sha256": last.sha256,
         "written": written,
         "releases": len(history),
-        "size": audit["size"],
+        "size": msgspec.to_builtins(audit.size),
         "attributes": {
             name: getattr(last.manifest.schema, name) for name in ("quasi_identifiers", "sensitive")
         },
-        "mean_ties": at(audit, "utility.released.mean_degree"),
+        "mean_ties": utility.released.mean_degree,
         "safety": judged,
         "found_wanting": [
             {
@@ -113,16 +114,21 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
             if (found := wanting(told.audit))
         ],
         "utility": {
-            "usefulness": audit["usefulness"],
-            "f1_afresh": at(audit, "afresh.edges.f1"),
-            **score(audit["usefulness"], audit.get("utility"), [told.audit for told in history]),
-            "degree_bands": at(audit, "utility.degree_bands"),
-            "attribute_mix": None if mix is None else dict(sorted(mix.items())),
+            "usefulness": msgspec.to_builtins(audit.usefulness),
+            "f1_afresh": audit.afresh.edges.f1,
+            **score(audit, [told.audit for told in history]),
+            **msgspec.to_builtins(
+                {
+                    "degree_bands": utility.degree_bands,
+                    "attribute_mix": utility.attribute_mix
+                    and dict(sorted(utility.attribute_mix.items())),
+                }
+            ),
         },
-        "conclusions": concluded(audit.get("utility")),
+        "conclusions": concluded(utility.conclusions),
         "least_protected": least_protected(audit),
         "waiting": waiting(audit),
-        "freshness": at(audit, "freshness"),
+        "freshness": msgspec.to_builtins(audit.freshness),
         "over_time": worth_over_time([watched_of(told.audit) for told in history]),
         "drift": [_drift(told) for told in history] if len(history) > 1 else [],
         "cost": cost(audit),
@@ -132,7 +138,7 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
     }
 
 
-def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[str, Any]:
+def safety(audit: Audit, *, covers_changes: bool = False) -> dict[str, Any]:
     """Return the safety of a release: guarantees, findings of attacks, and faults.
 
     Parameters
@@ -156,20 +162,20 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
         "verdict": "broken" if broken else "short" if found else "good",
         "title": title.rstrip("."),
         "findings": msgspec.to_builtins(found),
-        "guarantees": guarantees(audit, covers_changes=covers_changes),
-        "decided_by": at(audit, "audit.checked.alpha_by"),
-        "people": fewest_people(audit),
-        "margin_until": at(audit, "sequence.margin_until"),
+        "guarantees": msgspec.to_builtins(guarantees(audit, covers_changes=covers_changes)),
+        "decided_by": audit.audit.checked.alpha_by,
+        "people": msgspec.to_builtins(fewest_people(audit)),
+        "margin_until": audit.sequence.margin_until,
         # In one order, as private audits are written with their names sorted.
         "attacks": attacked(audit),
-        "attacks_of": at(audit, "attacks.of"),
+        "attacks_of": audit.attacks.of,
         "attacks_unfinished": unfinished(audit),
         "structure": structural(audit),
         "risk_curve": risk_curve(audit),
     }
 
 
-def risk_curve(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+def risk_curve(audit: Audit) -> dict[str, Any] | None:
     """Return the risk curve that attacks found; None without one.
 
     Returns
@@ -181,14 +187,17 @@ def risk_curve(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     points = risk_points(audit)
     if not points:
         return None
-    shares = {
-        name: sorted({each["figures"][name] for each in points}) for name in ("ties", "seeds")
-    }
+    shares = {name: sorted({each.figures[name] for each in points}) for name in ("ties", "seeds")}
     return {
         **shares,
-        "control": max(each["control"] for each in points),
+        "control": max(each.control for each in points),
         "points": [
-            {**each["figures"], **{name: each[name] for name in ("targets", "value", "interval")}}
+            {
+                **each.figures,
+                "targets": each.targets,
+                "value": each.value,
+                "interval": list(each.interval),
+            }
             for each in points
         ],
     }
@@ -219,117 +228,114 @@ def _share_or_band(point: Mapping[str, Any]) -> str:
     return f"{low:.2f}-{high:.2f}" if high - low > BAND else f"{point['value']:.2f}"
 
 
-def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+def attacked(audit: Audit) -> list[dict[str, Any]]:
     """Return an audit's attack results, each by its sharpest variant.
 
     `alpha` is what a claim "is sensitive" is told beside, where nothing is promised of it, and
     `without_target` what the best predictor finds that sees no release with the person.
     """
-    names = ("measure", "targets", "value", "interval", "control", "promise", "is_broken")
     return [
         {
             "attack": name,
-            "variant": result["attack"],
-            **{each: result[each] for each in names},
-            "alpha": at(result, "figures.alpha"),
-            "without_target": result.get("without_target"),
+            "variant": result.attack,
+            "measure": result.measure,
+            "targets": result.targets,
+            "value": result.value,
+            "interval": list(result.interval),
+            "control": result.control,
+            "promise": result.promise,
+            "is_broken": result.is_broken,
+            "alpha": result.figures.get("alpha"),
+            "without_target": result.without_target,
         }
-        for name, result in sharpest(results_of(audit)).items()
+        for name, result in sharpest(audit.attacks.results).items()
     ]
 
 
-def structural(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+def structural(audit: Audit) -> list[dict[str, Any]]:
     """Return ANO-NET's measures: shares in classes of at least 2 and k, and share named."""
     names = ("true_2", "true_k", "shown_2", "shown_k")
     return [
         {
-            "measure": result["attack"].removeprefix(f"{STRUCTURE}."),
-            **{name: result["figures"][name] for name in names},
-            "named": result["value"],
+            "measure": result.attack.removeprefix(f"{STRUCTURE}."),
+            **{name: result.figures[name] for name in names},
+            "named": result.value,
         }
-        for result in results_of(audit)
-        if result["attack"].startswith(f"{STRUCTURE}.")
+        for result in audit.attacks.results
+        if result.name == STRUCTURE
     ]
 
 
-def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
+def least_protected(audit: Audit) -> dict[str, Any]:
     """Return the groups with fewest real candidates, never by id."""
-    rows = {}
-    for kind in KINDS:
-        bands = at(audit, f"privacy.{kind}") or []
-        rows[kind] = [
-            {
-                "from": band["from"],
-                "to": band["to"],
-                "people": band["vertices"],
-                "fewest_real": at(band, "k_real.min"),
-                "share_below_k": at(band, "k_real.share"),
-                "above_alpha": share(at(band, "alpha_real.above_alpha"), band["vertices"]),
-            }
-            for band in bands
-        ]
-    real = fewest_people(audit) or {}
+    real, privacy = fewest_people(audit), audit.privacy
     return {
-        "people": at(audit, "privacy.all.vertices"),
-        "fewest_real": real.get("min"),
-        "risk_mean": at(audit, "privacy.all.k_real.risk_mean"),
-        "below_k": real.get("below_k"),
+        "people": privacy.all.vertices,
+        "fewest_real": real.min if real else None,
+        "risk_mean": privacy.all.k_real.risk_mean if privacy.all.k_real else None,
+        "below_k": real.below_k if real else None,
         "above_alpha": sensitive_people(audit),
-        "by_inserted_only": at(audit, "privacy.protected_by_inserted_only.vertices"),
-        **rows,
+        "by_inserted_only": privacy.protected_by_inserted_only.vertices,
+        "by_true_degree": [_band(group) for group in privacy.by_true_degree],
+        "by_class_size": [_band(group) for group in privacy.by_class_size],
     }
 
 
-def waiting(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _band(group: Group) -> dict[str, Any]:
+    real = group.k_real
+    above = group.alpha_real.above_alpha if group.alpha_real else None
+    return {
+        "from": group.first,
+        "to": group.last,
+        "people": group.vertices,
+        "fewest_real": real.min if real else None,
+        "share_below_k": real.share if real else None,
+        "above_alpha": share(above, group.vertices),
+    }
+
+
+def waiting(audit: Audit) -> list[dict[str, Any]]:
     """Return what the release does not show yet.
 
     How much, and for how many releases at most.
     """
-    one = "audit.figures.containment"
+    cost, held, suppressed = audit.cost or Cost(), audit.sequence, audit.suppressed
+    others = suppressed.people_with_other_quasi_identifiers
     rows = [
-        ("People not shown", "cost.deleted_vertices", "sequence.withheld_age_max"),
-        ("Ties hidden", "cost.deleted_edges", "sequence.held_edge_age_max"),
-        ("of these, ties of people not shown", "cost.edges_of_withheld", None),
-        ("People with another quasi-identifier than the true one", "sequence.held_values", None),
-        (
-            "People with other quasi-identifiers shown",
-            "suppressed.people_with_other_quasi_identifiers",
-            None,
-        ),
-        ("Sensitive values masked", "suppressed.sensitive_values", None),
-        (
-            "Ties of departed people still shown",
-            "sequence.residual_edges",
-            "sequence.residual_age_max",
-        ),
+        ("People not shown", cost.deleted_vertices, held.withheld_age_max),
+        ("Ties hidden", cost.deleted_edges, held.held_edge_age_max),
+        ("of these, ties of people not shown", cost.edges_of_withheld, None),
+        # Both count the same people; a sequence tells it better.
+        ("People with another quasi-identifier than the true one", held.held_values, None)
+        if held.held_values is not None
+        else ("People with other quasi-identifiers shown", others, None),
+        ("Sensitive values masked", suppressed.sensitive_values, None),
+        ("Ties of departed people still shown", held.residual_edges, held.residual_age_max),
     ]
-    found = [
-        {
-            "what": words,
-            "count": at(audit, path),
-            "releases_max": None if age is None else at(audit, age),
-        }
-        for words, path, age in rows
-        if at(audit, path) is not None
+    found: list[dict[str, Any]] = [
+        {"what": words, "count": count, "releases_max": age}
+        for words, count, age in rows
+        if count is not None
     ]
-    median = at(audit, f"{one}.withheld_releases_median")
-    if median is not None and found:
+    if (median := audit.audit.figures.containment.withheld_releases_median) is not None:
         found[0]["releases_median"] = median
-    # Both count the same people; a sequence tells it better.
-    names = [row["what"] for row in found]
-    return [row for row in found if row["what"] != rows[4][0] or rows[3][0] not in names]
+    return found
 
 
-def cost(audit: Mapping[str, Any]) -> dict[str, Any]:
+def cost(audit: Audit) -> dict[str, Any]:
     """Return the cost in its parts, beside what other releases would cost."""
-    parts = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
-    figures, true = audit["cost"], at(audit, "usefulness.edges.true")
+    figures, edges = audit.cost or Cost(), audit.usefulness.edges
     return {
-        "parts": {name: figures[name] for name in parts},
-        "total": figures["total"],
-        "k_copies": figures["k_copies"],
-        "nothing": true,
-        "edge_cost_share": at(audit, "usefulness.edges.cost_share"),
+        "parts": {
+            "inserted_vertices": figures.inserted_vertices,
+            "deleted_vertices": figures.deleted_vertices,
+            "inserted_edges": figures.inserted_edges,
+            "deleted_edges": figures.deleted_edges,
+        },
+        "total": figures.total,
+        "k_copies": figures.k_copies,
+        "nothing": edges.true,
+        "edge_cost_share": edges.cost_share,
     }
 
 
@@ -359,26 +365,26 @@ def answer(attack: Mapping[str, Any]) -> str:
 
 def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
     """Return the few figures of a release that are followed over time."""
-    audit = told.audit
-    edges = at(audit, "usefulness.edges") or {}
-    withheld, people = at(audit, "cost.deleted_vertices"), at(audit, "usefulness.vertices.true")
+    audit, edges = told.audit, told.audit.usefulness.edges
+    followed, real = audit.freshness or Freshness(), fewest_people(audit)
+    candidates = audit.audit.figures.published.candidates
+    claimed = audit.privacy.all.k_claimed
+    withheld = audit.cost.deleted_vertices if audit.cost else None
+    below = real.below_k if real else None
     return {
         "release_id": told.manifest.release_id,
         "nominal_time": told.manifest.nominal_time,
-        "vertices": at(audit, "size.released.vertices"),
-        "edges": at(audit, "size.released.edges"),
-        "precision": edges.get("precision"),
-        "recall": edges.get("recall"),
-        "f1": edges.get("f1"),
-        "f1_latest": at(audit, "freshness.latest.f1"),
-        "new_ties_shown": at(audit, "freshness.ties.recent.shown"),
-        "ended_ties_shown": at(audit, "freshness.ended.recent.shown"),
-        "newcomers_shown": at(audit, "freshness.newcomers.recent.shown"),
-        "edge_cost_share": edges.get("cost_share"),
-        "below_k_real": share(
-            at(fewest_people(audit), "below_k"), at(audit, "privacy.all.vertices")
-        ),
-        "fewest_candidates": at(audit, "audit.figures.published.candidates.min")
-        or at(audit, "privacy.all.k_claimed.min"),
-        "people_not_shown": share(withheld, people),
+        "vertices": audit.size.released.vertices,
+        "edges": audit.size.released.edges,
+        "precision": edges.precision,
+        "recall": edges.recall,
+        "f1": edges.f1,
+        "f1_latest": followed.latest.f1,
+        "new_ties_shown": followed.ties.get(RECENT, TiesOfAge()).shown,
+        "ended_ties_shown": followed.ended.get(RECENT, Aged()).shown,
+        "newcomers_shown": followed.newcomers.get(RECENT, Aged()).shown,
+        "edge_cost_share": edges.cost_share,
+        "below_k_real": share(below, audit.privacy.all.vertices),
+        "fewest_candidates": (candidates and candidates.min) or (claimed and claimed.min),
+        "people_not_shown": share(withheld, audit.usefulness.vertices.true),
     }

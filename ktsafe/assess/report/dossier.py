@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ktsafe.assess.report.context import Context, said
-from ktsafe.stream.files.nested import at
 from ktsafe.stream.formatting import number, percent, text_of
 
 MUST_STATE: Final = "owner must state"
@@ -204,7 +203,7 @@ def _curve(curve: Mapping[str, Any] | None) -> str:
 
 
 def _again(content: Mapping[str, Any]) -> str:
-    below = number(at(content, "least_protected.below_k"))
+    below = number(content["least_protected"]["below_k"])
     return (
         "Every release is verified before it goes out, and attacked where `[attack]` asks for it; "
         f"{content['releases']:,} so far, {len(content['found_wanting']):,} of the earlier ones "

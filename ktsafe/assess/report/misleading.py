@@ -8,23 +8,22 @@ never named: a rare value is a person.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ktsafe.stream.files.nested import at
+import msgspec
 
-Row = Mapping[str, Any]
+from ktsafe.audit.model import Conclusion, Conclusions
 
 
-def concluded(utility: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def concluded(found: Conclusions | None) -> dict[str, Any] | None:
     """Return what readers conclude from a release, JSON-ready and private.
 
     None: not measured.
 
     Parameters
     ----------
-    utility:
-        As in `ktsafe.assess.utility.utility_figures`.
+    found:
+        Of the private audit.
 
     Returns
     -------
@@ -34,32 +33,31 @@ def concluded(utility: Mapping[str, Any] | None) -> dict[str, Any] | None:
         worst first, in the form of these rows with `of`, `by` and `says`. `not_to_conclude`:
         sentences, the most misleading first.
     """
-    found = at(utility, "conclusions")
-    if not found or "worst" not in found:
+    if found is None:
         return None
-    worst = [{**row, "says": said(row)} for row in found["worst"]]
+    worst = [{**msgspec.to_builtins(row), "says": said(row)} for row in found.worst]
     return {
-        "judged": found["conclusions"],
-        "wrong_share": found["wrong_share"],
-        "mixing": dict(sorted(found["mixing"].items())),
+        "judged": found.conclusions,
+        "wrong_share": found.wrong_share,
+        "mixing": msgspec.to_builtins(dict(sorted(found.mixing.items()))),
         "worst": worst,
         "not_to_conclude": not_to_conclude(found),
     }
 
 
-def said(row: Row) -> str:
+def said(row: Conclusion) -> str:
     """Return a conclusion in words, without its figures.
 
     Examples
     --------
-    >>> said({"of": "ties", "by": "age", "ranks": [1, 4]})
+    >>> said(Conclusion(of="ties", by="age", ranks=[1, 4]))
     'ties between values 1 and 4 of age'
-    >>> said({"of": "ties a person", "by": None, "ranks": []})
+    >>> said(Conclusion(of="ties a person"))
     'ties a person'
     """
-    of, by, ranks = row["of"], row["by"], row["ranks"]
+    of, by, ranks = row.of, row.by, row.ranks
     if by is None:
-        return str(of)
+        return of
     if of == "assortativity":
         return f"assortativity by {by}"
     if len(ranks) == 1:
@@ -69,36 +67,36 @@ def said(row: Row) -> str:
     return f"ties between values {ranks[0]} and {ranks[1]} of {by}"
 
 
-def not_to_conclude(found: Mapping[str, Any]) -> list[str]:
+def not_to_conclude(found: Conclusions) -> list[str]:
     """Return what readers must not conclude, the most misleading first.
 
     Parameters
     ----------
     found:
-        As from `ktsafe.assess.conclusions.summary`.
+        Of the private audit.
     """
-    worst: Sequence[Row] = found["worst"]
+    worst = found.worst
     told: list[str] = []
     for row in worst:
-        if row["of"] == "assortativity":
-            way = "more" if row["released"] > row["true"] else "less"
+        if row.of == "assortativity":
+            way = "more" if row.released > row.true else "less"
             told.append(
-                f"How far people of one {row['by']} keep to each other: in the release "
+                f"How far people of one {row.by} keep to each other: in the release "
                 f"{way} than in truth."
             )
-    if empty := found["cells_empty"]:
+    if empty := found.cells_empty:
         told.append(
             f"That people of two values have no ties where no edge is shown: {empty:,} of "
-            f"{found['cells']:,} pairs of values with ties show none."
+            f"{found.cells:,} pairs of values with ties show none."
         )
-    by_value: dict[tuple[str, str], list[Row]] = {}
+    by_value: dict[tuple[str, str | None], list[Conclusion]] = {}
     for row in worst:
-        if row["ranks"]:
-            by_value.setdefault((row["of"], row["by"]), []).append(row)
+        if row.ranks:
+            by_value.setdefault((row.of, row.by), []).append(row)
     for (of, by), rows in by_value.items():
-        less = sum(row["released"] < row["true"] for row in rows)
+        less = sum(row.released < row.true for row in rows)
         lean = "too few" if less == len(rows) else "too many" if not less else "off either way"
         told.append(f"Differences between values of {by} in {of}: {len(rows)} are {lean}.")
-    if any(row["by"] is None for row in worst):
+    if any(row.by is None for row in worst):
         told.append("How many ties a person has on average.")
     return told

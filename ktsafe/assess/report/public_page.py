@@ -17,7 +17,6 @@ from ktsafe.assess.report.content import ReleaseWithFigures
 from ktsafe.assess.report.rendering import rendered
 from ktsafe.assess.report.words import NOT_COVERED
 from ktsafe.reader.readme import LEANINGS
-from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_read import Manifest
 
 COUNT_MIN: Final = 1_000
@@ -48,17 +47,17 @@ def public_content(
         Draws the noise; None: unpredictable, as it must be where this is published.
     """
     draws = np.random.default_rng(secrets.randbits(128)) if rng is None else rng
-    ties, people = (at(told.audit, f"usefulness.{name}") for name in ("edges", "vertices"))
-    both = ties["shared"] + draws.laplace(scale=NOISE)
-    true = ties["true"] + draws.laplace(scale=NOISE)
-    persons = people["shared"] + draws.laplace(scale=NOISE)
+    ties, people = told.audit.usefulness.edges, told.audit.usefulness.vertices
+    both = ties.shared + draws.laplace(scale=NOISE)
+    true = ties.true + draws.laplace(scale=NOISE)
+    persons = people.shared + draws.laplace(scale=NOISE)
     return {
         **told.heading("public"),
-        "size": {"vertices": people["released"], "edges": ties["released"]},
+        "size": {"vertices": people.released, "edges": ties.released},
         "noise": {
-            "shown_ties_true": _tenths(both, ties["released"]),
+            "shown_ties_true": _tenths(both, ties.released),
             "true_ties_shown": _tenths(both, true),
-            "vertices_people": _tenths(persons, people["released"]),
+            "vertices_people": _tenths(persons, people.released),
         },
         "how_to_read": [*HOW_TO_READ, *_not_shown(told.manifest)],
         "not_covered": list(NOT_COVERED),

@@ -8,11 +8,11 @@ Safety has no score: a promise is kept for everybody, or it is broken.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ktsafe.audit.freshness import RECENT
-from ktsafe.stream.files.nested import at
+from ktsafe.audit.model import Aged, Audit, Both, Communities, Freshness, TiesOfAge, Utility
 
 Part = dict[str, Any]
 
@@ -45,23 +45,19 @@ TREND_MIN: Final = 0.01
 WITHOUT_TIES: Final = ("People", "Attributes")
 """Parts that a release without any tie has, too: they limit the score, and do not add to it."""
 
+UNKNOWN: Final = Both()
+
 AGREEMENT_MIN: Final = 0.25
 """Agreement of two runs on the truth, adjusted for chance, below which it has no communities."""
 
 
-def score(
-    usefulness: Mapping[str, Any],
-    utility: Mapping[str, Any] | None,
-    history: Sequence[Mapping[str, Any]] = (),
-) -> dict[str, Any]:
+def score(audit: Audit, history: Sequence[Audit] = ()) -> dict[str, Any]:
     """Return the score of a release and its parts, JSON-ready and private.
 
     Parameters
     ----------
-    usefulness:
-        As in `ktsafe.audit.Usefulness.to_mapping`.
-    utility:
-        As in `ktsafe.assess.utility.utility_figures`; None: not measured.
+    audit:
+        The private audit of the release, with `utility` if that was measured.
     history:
         The private audits of the releases of a sequence, this one's last. With fewer than two, or
         where nothing changed, the score has no parts of `READS_OVER_TIME`.
@@ -76,13 +72,13 @@ def score(
 
     Examples
     --------
-    >>> score({"edges": {"f1": 0.8}, "vertices": {"f1": 1.0}}, None)["score"] is None
+    >>> score(Audit())["score"] is None
     True
     """
     found = {
-        "Ties": _part(at(usefulness, "edges.f1")),
-        "People": _part(at(usefulness, "vertices.f1")),
-        **(_of_structure(utility) if utility is not None else {}),
+        "Ties": _part(audit.usefulness.edges.f1),
+        "People": _part(audit.usefulness.vertices.f1),
+        **(_of_structure(audit.utility) if audit.utility is not None else {}),
     }
     later = _over_time(history)
     parts = [
@@ -98,81 +94,77 @@ def score(
     return {"score": round(mean * math.prod(limits), 6), "parts": parts}
 
 
-def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
-    def both(path: str) -> list[float | None]:
-        return [at(utility, path.format(of)) for of in ("original", "released")]
-
-    mean, moved = both("{}.mean_degree"), at(utility, "degree_emd")
-    degrees = 1 - moved / mean[0] if moved is not None and mean[0] else None
-    hops, clustering = both("paths.mean_hops.{}"), both("{}.clustering")
-    connected = _ratio(*both("paths.connected.{}"))
-    far = _ratio(*hops)
+def _of_structure(utility: Utility) -> dict[str, Part]:
+    true, shown, moved = utility.original, utility.released, utility.degree_emd
+    degrees = 1 - moved / true.mean_degree if moved is not None and true.mean_degree else None
+    connected = _ratio(utility.paths.connected)
+    far = _ratio(utility.paths.mean_hops)
     if far is not None and connected is not None:
         far *= connected
-    elif at(utility, "paths.connected.original"):
+    elif utility.paths.connected.original:
         far = 0.0  # No pair that is connected in truth is so in the release.
-    modularity = both("communities.modularity.{}")
-    mixes = (at(utility, "attribute_mix") or {}).values()
-    mixing = at(utility, "conclusions.mixing_error")
-    apart = [mix["distance"] for mix in mixes if mix["distance"] is not None]
+    clustering = Both(original=true.clustering, released=shown.clustering)
+    mixing = utility.conclusions.mixing_error if utility.conclusions else None
+    mixes = (utility.attribute_mix or {}).values()
+    apart = [mix.distance for mix in mixes if mix.distance is not None]
     return {
-        "Degrees": _part(degrees, *mean),
-        "Distances": _part(far, *hops),
-        "Clustering": _part(_ratio(*clustering), *clustering),
+        "Degrees": _part(degrees, Both(original=true.mean_degree, released=shown.mean_degree)),
+        "Distances": _part(far, utility.paths.mean_hops),
+        "Clustering": _part(_ratio(clustering), clustering),
         # Modularity is what both graphs have of their own; agreement is between them.
-        "Communities": _part(_agreement(utility, *modularity), *modularity),
+        "Communities": _part(_agreement(utility.communities), utility.communities.modularity),
         "Mixing": _part(None if mixing is None else 1 - mixing),
-        "Centrality": _part(at(utility, "pagerank.overlap")),
+        "Centrality": _part(utility.pagerank.overlap),
         "Attributes": _part(1 - sum(apart) / len(apart) if apart else None),
     }
 
 
-def _over_time(history: Sequence[Mapping[str, Any]]) -> dict[str, Part]:
+def _over_time(history: Sequence[Audit]) -> dict[str, Part]:
     """Return the parts of `READS_OVER_TIME` that there are, by name."""
     if len(history) < 2:
         return {}
     found = {}
-    first, last = history[0], history[-1]
-    true, released = (
-        at(last, f"size.{of}.edges") - at(first, f"size.{of}.edges")
-        for of in ("original", "released")
-    )
-    if true and abs(true) >= TREND_MIN * at(first, "size.original.edges"):
-        is_told = true * released > 0
-        found["Trend"] = _part(_ratio(abs(true), abs(released)) if is_told else 0.0, true, released)
-    shown = at(last, f"freshness.ties.{RECENT}.shown")
+    first, last = history[0].size, history[-1].size
+    before = first.original.edges or 0
+    true = (last.original.edges or 0) - before
+    released = (last.released.edges or 0) - (first.released.edges or 0)
+    if true and abs(true) >= TREND_MIN * before:
+        told = Both(original=true, released=released)
+        sizes = Both(original=abs(true), released=abs(released))
+        found["Trend"] = _part(_ratio(sizes) if true * released > 0 else 0.0, told)
+    fresh = history[-1].freshness or Freshness()
+    shown = fresh.ties.get(RECENT, TiesOfAge()).shown
     if shown is not None:
-        ended = [at(last, f"freshness.{of}.{RECENT}") for of in ("ended", "ended_by_leaving")]
-        some = [each for each in ended if each is not None and each["count"]]
-        count = sum(each["count"] for each in some)
-        still = sum(each["count"] * each["shown"] for each in some) / count if count else 0.0
-        found["Freshness"] = _part(shown * (1 - still))
+        ended = [each.get(RECENT, Aged()) for each in (fresh.ended, fresh.ended_by_leaving)]
+        count = sum(each.count or 0 for each in ended)
+        still = sum((each.count or 0) * (each.shown or 0.0) for each in ended)
+        found["Freshness"] = _part(shown * (1 - (still / count if count else 0.0)))
     return found
 
 
-def _agreement(
-    utility: Mapping[str, Any], true: float | None, released: float | None
-) -> float | None:
+def _agreement(found: Communities) -> float | None:
     """Return communities' agreement, relative to two runs on the truth.
 
     Where these hardly agree, the truth has no communities that a release could show; then the
     ratio of the modularities (smaller / larger) is returned.
     """
-    agree, best = (at(utility, f"communities.{name}") for name in ("ami", "ami_again"))
+    agree, best = found.ami, found.ami_again
+    true, released = found.modularity.original, found.modularity.released
     if agree is None or best is None:
         return None
     if released is None and true is not None:
         return 0.0
-    return agree / best if best >= AGREEMENT_MIN else _ratio(true, released)
+    return agree / best if best >= AGREEMENT_MIN else _ratio(found.modularity)
 
 
-def _ratio(true: float | None, released: float | None) -> float | None:
+def _ratio(both: Both) -> float | None:
     """Return the lesser over the greater; 1 where both are 0."""
+    true, released = both.original, both.released
     if true is None or released is None:
         return None
     return min(true, released) / max(true, released) if max(true, released) > 0 else 1.0
 
 
-def _part(found: float | None, true: float | None = None, released: float | None = None) -> Part:
+def _part(found: float | None, both: Both = UNKNOWN) -> Part:
     bounded = None if found is None else round(min(max(found, 0.0), 1.0), 6)
-    return {"score": bounded, "true": true, "released": released}
+    return {"score": bounded, "true": both.original, "released": both.released}

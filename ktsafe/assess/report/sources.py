@@ -10,6 +10,7 @@ from typing import Any
 
 from ktsafe.assess.releases.measuring import measured
 from ktsafe.assess.report.content import ReleaseWithFigures
+from ktsafe.audit.model import Audit
 from ktsafe.errors import InvalidGraph
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import read_schema
@@ -74,7 +75,8 @@ def told_of(
     if sources.truth is not None:
         audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
     told = [
-        ReleaseWithFigures(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)
+        ReleaseWithFigures(manifest, Audit.of(audit))
+        for manifest, audit in zip(kept, audits, strict=True)
     ]
     return [*told[:-1], dataclasses.replace(told[-1], sha256=manifest_sha256(folders[-1]))]
 

@@ -92,9 +92,10 @@ class Hooks(Assessment):
         """Write a report on one release."""
         from ktsafe.assess.report.content import ReleaseWithFigures, content
         from ktsafe.assess.report.page import page
+        from ktsafe.audit.model import Audit
         from ktsafe.stream.files.new_files import now
 
-        return page(content([ReleaseWithFigures(manifest, audit, sha256)], now()))
+        return page(content([ReleaseWithFigures(manifest, Audit.of(audit), sha256)], now()))
 
     def page_of(
         self, told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: dict[str, Any]

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
+from ktsafe.audit.model import Audit
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.options import Effort, RareQi
 from ktsafe.params import Reading
@@ -267,7 +268,7 @@ def _audit_columns(audit: dict[str, Any]) -> Row:
     in_ps = privacy.get("k_known_in_ps", {"min": None, "share": None})
     return {
         **{name: cost[name] for name in COST_PARTS},
-        **worth_of(audit),
+        **worth_of(Audit.of(audit)),
         "cost": cost["total"],
         "share_of_k_copies": cost["share_of_k_copies"],
         "k_real_min": privacy["k_real"]["min"],

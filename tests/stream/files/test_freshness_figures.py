@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ktsafe.assess.releases.over_time import describe_life, over_releases
+from ktsafe.audit.model import Audit
 from ktsafe.stream.files.freshness_figures import (
     FRESHNESS,
     FRESHNESS_AGES,
@@ -16,8 +17,8 @@ from ktsafe.stream.files.freshness_figures import (
 
 def test_audits_that_do_not_tell_have_no_figures() -> None:
     """Audits of single releases and of former versions cost a line, nothing else."""
-    assert freshness_of({"cost": {}}) is None
-    rows = over_releases([{"usefulness": {"edges": {"f1": 0.5}}}, {}])
+    assert freshness_of(Audit.of({"cost": {}})) is None
+    rows = over_releases([Audit.of({"usefulness": {"edges": {"f1": 0.5}}}), Audit()])
     assert rows["worth"]["edge_f1"] == {"mean": 0.5, "worst": 0.5}
     assert "0.50" in describe_life(rows)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ktsafe.audit.model import Audit
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.files.release_figures import (
     COST_PARTS,
@@ -17,9 +18,12 @@ from ktsafe.stream.files.release_figures import (
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.diagnosis import Circumstances
 from ktsafe.stream.monitoring.summary import Counts
+from tests.ktsafe.audit.written import not_written
 from tests.stream.service.simulation import PARAMS, World, event
 
 LINKED = SequenceOptions(effort="fast")
+NOT_WRITTEN = {"attacks", "afresh", "utility", "statistics", "withdrawn"}
+"""Parts that a service writes which attacks and has statistics, and those that a report adds."""
 
 
 def feed(slots: int) -> list[dict[str, object]]:
@@ -39,6 +43,7 @@ def test_figures_are_those_of_the_audit(tmp_path: Path) -> None:
     assert all(figures.is_published for figures in releases)
     for figures in releases:
         audit = json.loads((tmp_path / "audit" / figures.release_id / "audit.json").read_text())
+        assert set(not_written(audit, Audit)) == NOT_WRITTEN
         secrets = figures.secrets
         assert secrets is not None
         assert sum(secrets.cost.values()) == audit["cost"]["total"]
@@ -103,10 +108,10 @@ def test_shares_of_both_audits_mean_the_same() -> None:
             "figures": {"published": {"candidates": by_count}, "changes": {"k_delta_all": nobody}}
         },
     }
-    secrets = secrets_of(audit)
+    secrets = secrets_of(Audit.of(audit))
     found = {name: one.share for name, one in secrets.candidates.items()}
     assert found == {"real": 0.25, "sequence": 0.25, "change": None}
-    later = secrets_of({**audit, "afresh": {"edges": {"f1": 0.75}}}).worth
+    later = secrets_of(Audit.of({**audit, "afresh": {"edges": {"f1": 0.75}}})).worth
     assert later["edge_f1_afresh"] == 0.75
     words = worth_in_words({**later, "edge_f1": 0.5})
     assert "F1 0.50 (F1 of a fresh release: 0.75)," in words

@@ -11,13 +11,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
+from ktsafe.audit.model import StatisticsBudget
 from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import (
     Attacked,
     CandidateFigures,
     ReleaseFigures,
     Secrets,
-    StatisticsBudget,
 )
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
 from ktsafe.stream.monitoring.metrics_table import (

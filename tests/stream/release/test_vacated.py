@@ -12,6 +12,7 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.releases.attacks import attack_releases
+from ktsafe.audit.model import Audit
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.memory.sequence_options import margin_for
 from ktsafe.stream.files.private_audits import read_vacated
@@ -84,7 +85,7 @@ def test_the_private_audit_tells_when_a_margin_is_used_up(site: tuple[World, Pat
         times.append(datetime.fromisoformat(nominal))
         audit = json.loads((folder / "world" / "audit" / path.name / "audit.json").read_bytes())
         told.append(audit["sequence"])
-        assert secrets_of(audit).margin_until == told[-1]["margin_until"]
+        assert secrets_of(Audit.of(audit)).margin_until == told[-1]["margin_until"]
     assert {each["margin"] for each in told} == {margin_for(3)}
     assert told[0]["margin_until"] is None
     for before, now, each in zip(times[:-1], times[1:], told[1:], strict=True):

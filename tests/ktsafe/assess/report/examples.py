@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from html.parser import HTMLParser
 from typing import Any
@@ -12,6 +13,7 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.assess.releases.measuring import REPORTED, measured
 from ktsafe.assess.report.content import ReleaseWithFigures, content
 from ktsafe.audit import audit_release
+from ktsafe.audit.model import Audit
 from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
 
 VALUES = {
@@ -36,21 +38,31 @@ def graph(people: int = 240, seed: int = 0) -> AttributedGraph:
 
 
 @functools.cache
-def told(index: int = 1) -> ReleaseWithFigures:
-    """Return what is known of a release of that network; all attacks were run on the first."""
+def _made(index: int) -> tuple[AttributedGraph, dict[str, Any]]:
     true = graph(seed=index)
     made = anonymize(true, PARAMS, rng=np.random.default_rng(index))
     audit = audit_release(true, made.graph, PARAMS, original_of=made.origin)
     attacks = REPORTED if index == 1 else ("one_hop",)
-    audit = measured(audit, true, made.graph, made.origin, PARAMS, attacks=attacks)
+    return made.graph, measured(audit, true, made.graph, made.origin, PARAMS, attacks=attacks)
+
+
+def figures(index: int = 1) -> dict[str, Any]:
+    """Return the private audit of a release of that network; on the first ran all attacks."""
+    return copy.deepcopy(_made(index)[1])
+
+
+def told(index: int = 1, audit: dict[str, Any] | None = None) -> ReleaseWithFigures:
+    """Return what is known of a release of that network, or of another audit of it."""
+    released, found = _made(index)
     text = "This release is kt-safe by itself."
     time = f"2026-{index:02}-01T00:00:00Z"
     promised = StatedGuarantee("all", text, cover=True)
     schema = ManifestSchema(["club", "town"], "health", ["vermilion"])
-    size = (made.graph.n_vertices, made.graph.n_edges)
+    size = (released.n_vertices, released.n_edges)
     which = (1, f"{index:06}-X", "s" * 16, time)
     return ReleaseWithFigures(
-        Manifest(*which, PARAMS.to_mapping(), promised, schema, *size, {}), audit
+        Manifest(*which, PARAMS.to_mapping(), promised, schema, *size, {}),
+        Audit.of(found if audit is None else audit),
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import json
 from typing import Any
 
@@ -15,14 +13,15 @@ from ktsafe.assess.report.page import page
 from ktsafe.assess.report.public_page import COUNT_MIN, public_content
 from ktsafe.assess.report.words import parameters
 from ktsafe.audit.freshness import RECENT
+from ktsafe.audit.model import Audit
 from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
-from ktsafe.stream.files.nested import at
-from tests.ktsafe.assess.report.examples import PARAMS, Page, private, told
+from tests.ktsafe.assess.report.examples import PARAMS, Page, figures, private, told
+from tests.ktsafe.audit.written import not_written
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     """Return the example's audit with another figure in one place."""
-    audit: dict[str, Any] = copy.deepcopy(dict(told().audit))
+    audit = figures()
     *names, last = path.split(".")
     part = audit
     for name in names:
@@ -33,12 +32,19 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 def test_figures_are_those_of_the_audit() -> None:
     """Nothing is computed twice: what the audit tells stands in the report as it is."""
-    audit, found = told().audit, private()
+    audit, found = figures(), private()
     assert found["utility"]["usefulness"] == audit["usefulness"]
     assert found["cost"]["total"] == audit["cost"]["total"]
     assert found["least_protected"]["fewest_real"] == audit["privacy"]["all"]["k_real"]["min"]
     assert found["utility"]["degree_bands"] == audit["utility"]["degree_bands"]
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_every_figure_that_is_read_is_written() -> None:
+    """A figure of another name would be told as unknown, unseen."""
+    by_a_sequence = {"release_id", "nominal_time", "audit", "sequence", "freshness"}
+    by_the_service = {"attacks.of", "afresh", "statistics", "withdrawn"}
+    assert set(not_written(figures(), Audit)) == by_a_sequence | by_the_service
 
 
 def test_a_safe_release_keeps_every_guarantee() -> None:
@@ -61,14 +67,14 @@ def followed(index: int = 1, came: int = 7) -> ReleaseWithFigures:
         "changed": {"came": came, "gone": 1_500, "came_true": 3, "came_true_share": 0.425},
         "latest": {"f1": 0.875},
     }
-    return dataclasses.replace(told(index), audit={**told(index).audit, "freshness": found})
+    return told(index, {**figures(index), "freshness": found})
 
 
 def test_a_sequence_is_worth_its_mean_and_follows_by_age() -> None:
     """Mean and worst stand beside the last release's figures; ages without changes are left out."""
     history = [told(1), followed(2)]
     found = content(history, "now")
-    f1 = [each.audit["usefulness"]["edges"]["f1"] for each in history]
+    f1 = [each.audit.usefulness.edges.f1 for each in history]
     assert found["over_time"]["edge_f1"]["worst"] == min(f1)
     assert found["over_time"]["edge_f1"]["mean"] == pytest.approx(sum(f1) / 2, abs=1e-6)
     assert found["over_time"]["edge_f1_latest"] == {"mean": 0.875, "worst": 0.875}
@@ -94,12 +100,14 @@ def test_a_sequence_is_worth_its_mean_and_follows_by_age() -> None:
 )
 def test_one_person_less_and_it_is_not_safe(path: str, value: Any) -> None:
     """Safety has no degrees."""
-    assert safety(changed(path, value))["title"].startswith("NOT safe")
+    assert safety(Audit.of(changed(path, value)))["title"].startswith("NOT safe")
 
 
 def test_changes_are_guaranteed_only_where_that_is_said() -> None:
     """Without cover, changes with few candidates break nothing."""
-    audit = changed("audit.figures.changes.k_delta", {"vertices": 4, "min": 1, "below_k": 4})
+    audit = Audit.of(
+        changed("audit.figures.changes.k_delta", {"vertices": 4, "min": 1, "below_k": 4})
+    )
     assert safety(audit)["verdict"] != "broken"
     assert safety(audit, covers_changes=True)["verdict"] == "broken"
 
@@ -126,7 +134,7 @@ def test_the_sharpest_variant_of_an_attack_is_told() -> None:
         result("b.only", 0.9, None),
         result("c.nobody", 0.9, 0.1, targets=0),
     ]
-    found = attacked({"attacks": {"results": results}})
+    found = attacked(Audit.of({"attacks": {"results": results}}))
     assert [each["variant"] for each in found] == ["a.sharp", "b.only"]
 
 
@@ -134,10 +142,10 @@ def test_structure_is_told_by_the_three_measures() -> None:
     """Each with its classes in truth and release, and the share named, on the page as well."""
     rows = private()["safety"]["structure"]
     assert [row["measure"] for row in rows] == ["count", "degrees", "h2"]
-    results = at(told().audit, "attacks.results")
-    found = {each["attack"]: each for each in results}["structure.h2"]
-    assert rows[-1] == {"measure": "h2", "named": found["value"]} | {
-        name: found["figures"][name] for name in ("true_2", "true_k", "shown_2", "shown_k")
+    results = told().audit.attacks.results
+    found = {each.attack: each for each in results}["structure.h2"]
+    assert rows[-1] == {"measure": "h2", "named": found.value} | {
+        name: found.figures[name] for name in ("true_2", "true_k", "shown_2", "shown_k")
     }
     assert "ties of each friend at all" in page(private())
 
@@ -155,8 +163,8 @@ def test_claims_are_told_beside_alpha() -> None:
 
 def test_an_old_audit_without_measurements_has_a_report() -> None:
     """What nobody measured is told as unknown, not as nought."""
-    audit = {k: v for k, v in told().audit.items() if k not in {"utility", "attacks"}}
-    found = content([dataclasses.replace(told(), audit=audit)], "now")
+    audit = {k: v for k, v in figures().items() if k not in {"utility", "attacks"}}
+    found = content([told(audit=audit)], "now")
     assert found["utility"]["score"] is None
     assert found["utility"]["degree_bands"] is None
     assert found["safety"]["attacks"] == []
@@ -195,14 +203,14 @@ def test_the_public_edition_says_three_tenths_and_nothing_else_that_is_private()
     public |= {"guarantee", "parameters", "how_to_read", "not_covered"}
     assert found.keys() - public == {"noise"}
     assert all(isinstance(share, int) and 0 <= share <= 10 for share in found["noise"].values())
-    ties = big().audit["usefulness"]["edges"]
-    assert found["size"]["edges"] == ties["released"]
-    assert abs(found["noise"]["shown_ties_true"] - 10 * ties["shared"] / ties["released"]) < 1
+    ties = big().audit.usefulness.edges
+    assert found["size"]["edges"] == ties.released
+    assert abs(found["noise"]["shown_ties_true"] - 10 * ties.shared / ties.released) < 1
 
 
 def test_small_releases_have_no_public_shares() -> None:
     """A tenth of few people would be a person."""
-    assert told().audit["usefulness"]["vertices"]["released"] < COUNT_MIN
+    assert told().audit.usefulness.vertices.released < COUNT_MIN
     assert public_content(told())["noise"]["vertices_people"] is None
 
 
@@ -222,4 +230,4 @@ def big(shared: int = 7_000):
     audit = changed("usefulness.edges", {"true": 12_000, "released": 10_000, "shared": shared})
     people = {"true": 2_000, "released": 2_000, "shared": 1_990}
     audit["usefulness"]["vertices"] = people
-    return dataclasses.replace(told(), audit=audit)
+    return told(audit=audit)

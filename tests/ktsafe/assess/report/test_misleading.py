@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import convert
 
 from ktsafe.assess.report.charts import mixing_chart
 from ktsafe.assess.report.misleading import concluded
 from ktsafe.assess.report.page import page
+from ktsafe.audit.model import Conclusions
 from tests.ktsafe.assess.report.examples import Page, private
 
 
@@ -34,7 +36,7 @@ FIGURES = {
 
 def test_each_kind_of_wrong_conclusion_is_warned_of() -> None:
     """Overstated likeness, pairs that look as if they had no ties, and what leans one way."""
-    found = concluded({"conclusions": FIGURES})
+    found = concluded(convert(FIGURES, Conclusions))
     assert found is not None
     assert [each["says"] for each in found["worst"]][:2] == [
         "ties between values 1 and 4 of age",
@@ -50,16 +52,15 @@ def test_each_kind_of_wrong_conclusion_is_warned_of() -> None:
 def test_a_release_that_equals_the_truth_warns_of_nothing() -> None:
     """Nothing is wrong, so nothing is named."""
     nothing = {**FIGURES, "wrong_share": 0.0, "cells_empty": 0, "worst": []}
-    found = concluded({"conclusions": nothing})
+    found = concluded(convert(nothing, Conclusions))
     assert found is not None
     assert found["not_to_conclude"] == found["worst"] == []
 
 
-@pytest.mark.parametrize("utility", [None, {}, {"conclusions": {"conclusions": 3}}])
-def test_audits_that_do_not_tell_are_passed_over(utility: dict[str, object] | None) -> None:
-    """An older audit has no rows: the page has no such part."""
-    assert concluded(utility) is None
-    content = {**private(), "conclusions": concluded(utility)}
+def test_audits_that_do_not_tell_are_passed_over() -> None:
+    """An audit without utility has no rows: the page has no such part."""
+    assert concluded(None) is None
+    content = {**private(), "conclusions": None}
     assert "What readers conclude" not in Page(page(content)).words
 
 
@@ -76,7 +77,7 @@ def test_a_square_is_filled_by_edges_over_ties() -> None:
 
 def test_the_page_tells_them_after_the_structure() -> None:
     """The worst is in words, and mixing is a picture for each attribute."""
-    found = Page(page({**private(), "conclusions": concluded({"conclusions": FIGURES})}))
+    found = Page(page({**private(), "conclusions": concluded(convert(FIGURES, Conclusions))}))
     assert "10.3% are wrong by more than 20%" in found.words
     assert "What not to conclude" in found.words
     assert "Edges over ties between values of age" in found.words

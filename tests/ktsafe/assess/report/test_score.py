@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -13,18 +11,24 @@ from hypothesis import strategies as st
 from ktsafe import AttributedGraph, Schema
 from ktsafe.assess.report.score import READS, READS_OVER_TIME, score
 from ktsafe.assess.utility import utility_figures
-from ktsafe.audit import trace, usefulness
+from ktsafe.audit import Traced, trace, usefulness
+from ktsafe.audit.model import Audit
 from ktsafe.datasets import uniform
-from tests.ktsafe.assess.report.examples import graph, told
+from tests.ktsafe.assess.report.examples import figures, graph, told
+
+
+def audit_of(traced: Traced, utility: dict[str, object]) -> Audit:
+    """Return the audit of a release as far as the score reads it."""
+    return Audit.of({"usefulness": usefulness(traced).to_mapping(), "utility": utility})
 
 
 def test_the_truth_itself_has_the_full_score() -> None:
     """Released as it is, a graph has 1 in every part but communities, which differ by run."""
     true = graph()
     traced = trace(true, true, np.arange(true.n_vertices))
-    figures = utility_figures(traced, rng=np.random.default_rng(0))
-    figures["communities"]["ami"] = figures["communities"]["ami_again"]
-    found = score(usefulness(traced).to_mapping(), figures)
+    measured = utility_figures(traced, rng=np.random.default_rng(0))
+    measured["communities"]["ami"] = measured["communities"]["ami_again"]
+    found = score(audit_of(traced, measured))
     assert {part["name"]: part["score"] for part in found["parts"]} == dict.fromkeys(READS, 1.0)
     assert found["score"] == 1.0
 
@@ -34,8 +38,8 @@ def test_a_release_without_ties_is_good_for_nothing_but_people() -> None:
     true = graph()
     bare = AttributedGraph.from_codes(true.schema, true.categories, true.codes, [])
     traced = trace(true, bare, np.arange(true.n_vertices))
-    figures = utility_figures(traced, rng=np.random.default_rng(0))
-    found = score(usefulness(traced).to_mapping(), figures)
+    measured = utility_figures(traced, rng=np.random.default_rng(0))
+    found = score(audit_of(traced, measured))
     parts = {part["name"]: part["score"] for part in found["parts"]}
     wanted = ("Ties", "Degrees", "Distances", "Clustering", "Communities")
     assert {parts[name] for name in wanted} == {0.0}
@@ -67,8 +71,8 @@ def score_of_share(true: AttributedGraph, share: float) -> float:
     kept = true.edges[np.sort(order[: round(share * true.n_edges)])]
     shown = AttributedGraph.from_codes(true.schema, true.categories, true.codes, kept)
     traced = trace(true, shown, np.arange(true.n_vertices))
-    figures = utility_figures(traced, rng=np.random.default_rng(0))
-    found: float = score(usefulness(traced).to_mapping(), figures)["score"]
+    measured = utility_figures(traced, rng=np.random.default_rng(0))
+    found: float = score(audit_of(traced, measured))["score"]
     return found
 
 
@@ -84,9 +88,9 @@ def test_the_score_rises_with_the_share_of_ties(name: str) -> None:
 
 def test_a_part_that_is_not_known_leaves_no_score() -> None:
     """A mean of fewer parts would be another score."""
-    audit = told().audit
-    assert score(audit["usefulness"], audit["utility"])["score"] is not None
-    found = score(audit["usefulness"], None)
+    audit = figures()
+    assert score(Audit.of(audit))["score"] is not None
+    found = score(Audit.of({"usefulness": audit["usefulness"]}))
     assert found["score"] is None
     assert [part["name"] for part in found["parts"] if part["score"] is not None] == [
         "Ties",
@@ -103,11 +107,11 @@ def test_a_part_that_is_not_known_leaves_no_score() -> None:
 )
 def test_every_part_lies_between_nothing_and_the_truth(f1, moved, hops, more_hops) -> None:
     """Whatever the figures, parts and score are from 0 to 1; no score exceeds People."""
-    audit = copy.deepcopy(dict(told().audit))
+    audit = figures()
     audit["usefulness"]["edges"]["f1"] = f1
     audit["utility"]["degree_emd"] = moved
     audit["utility"]["paths"]["mean_hops"] = {"original": hops, "released": more_hops}
-    found = score(audit["usefulness"], audit["utility"])
+    found = score(Audit.of(audit))
     parts = [part["score"] for part in found["parts"]]
     assert all(part is None or 0 <= part <= 1 for part in parts)
     if None in parts:
@@ -117,24 +121,26 @@ def test_every_part_lies_between_nothing_and_the_truth(f1, moved, hops, more_hop
         assert 0 <= found["score"] <= people + 1e-6
 
 
-def year(ties: list[set[int]], shown: list[set[int]]) -> list[dict[str, object]]:
+def year(ties: list[set[int]], shown: list[set[int]]) -> list[Audit]:
     """Return audits of releases whose ties, true and shown, are numbers; counted by sets."""
-    audits: list[dict[str, object]] = []
+    audits: list[Audit] = []
     for i, (true, released) in enumerate(zip(ties, shown, strict=True)):
         size = {"original": {"edges": len(true)}, "released": {"edges": len(released)}}
         began = true - ties[0]
         ended = {tie for j in range(i) for tie in (ties[j] & shown[j]) - true}
         audits.append(
-            {
-                "size": size,
-                "freshness": {
-                    "ties": {"recent": aged(began, released)},
-                    "ended": {"recent": aged({tie for tie in ended if tie % 2}, released)},
-                    "ended_by_leaving": {
-                        "recent": aged({tie for tie in ended if not tie % 2}, released)
+            Audit.of(
+                {
+                    "size": size,
+                    "freshness": {
+                        "ties": {"recent": aged(began, released)},
+                        "ended": {"recent": aged({tie for tie in ended if tie % 2}, released)},
+                        "ended_by_leaving": {
+                            "recent": aged({tie for tie in ended if not tie % 2}, released)
+                        },
                     },
-                },
-            }
+                }
+            )
         )
     return audits
 
@@ -144,10 +150,9 @@ def aged(some: set[int], released: set[int]) -> dict[str, object]:
     return {"count": len(some), "shown": len(some & released) / len(some) if some else None}
 
 
-def over_time(history: list[dict[str, object]]) -> dict[str, float]:
+def over_time(history: list[Audit]) -> dict[str, float]:
     """Return the parts over time."""
-    audit = told().audit
-    found = score(audit["usefulness"], audit["utility"], history)
+    found = score(told().audit, history)
     scores = [
         part["score"] for part in found["parts"] if part["name"] not in ("People", "Attributes")
     ]

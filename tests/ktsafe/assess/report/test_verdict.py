@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -12,19 +10,20 @@ from typing import Any
 
 import pytest
 
-from ktsafe.assess.report.content import GOOD, ReleaseWithFigures, content
+from ktsafe.assess.report.content import GOOD, content
 from ktsafe.assess.report.page import page
+from ktsafe.audit.model import Audit
 from ktsafe.stream.commands.status import _lines
 from ktsafe.stream.files.release_figures import secrets_of
 from ktsafe.stream.files.verdict import BOUNDED, found_wanting
-from tests.ktsafe.assess.report.examples import told
+from tests.ktsafe.assess.report.examples import figures, told
 
-Audit = dict[str, Any]
+Figures = dict[str, Any]
 
 
-def good() -> Audit:
+def good() -> Figures:
     """Return an audit with which nothing is wrong: everybody has k candidates that are people."""
-    audit: Audit = copy.deepcopy(dict(told().audit))
+    audit: Figures = figures()
     audit["privacy"]["all"]["k_real"] = {"min": 5, "below_k": 0, "share": 0.0}
     audit["privacy"]["all"]["alpha_real"] = {"max": 0.25, "above_alpha": 0}
     for each in audit["attacks"]["results"]:
@@ -32,30 +31,30 @@ def good() -> Audit:
     return audit
 
 
-def written(audit: Audit, before: Audit | None = None) -> tuple[dict[str, Any], str]:
+def written(audit: Figures, before: Figures | None = None) -> tuple[dict[str, Any], str]:
     """Return the content and the page of a report of this release, and of one before it."""
-    past = [] if before is None else [dataclasses.replace(told(2), audit=before)]
-    found = content([*past, dataclasses.replace(told(), audit=audit)], "now")
+    past = [] if before is None else [told(2, before)]
+    found = content([*past, told(audit=audit)], "now")
     return found, page(found)
 
 
-def broken(audit: Audit, attack: str) -> None:
+def broken(audit: Figures, attack: str) -> None:
     """Let an attack exceed its bound."""
     for each in audit["attacks"]["results"]:
         if each["attack"].startswith(attack):
             each.update(is_broken=True, promise=0.1, value=0.5, interval=[0.4, 0.6], targets=9)
 
 
-def unfinished(audit: Audit, *names: str) -> None:
+def unfinished(audit: Figures, *names: str) -> None:
     """Take results of attacks away."""
     kept = [e for e in audit["attacks"]["results"] if e["attack"].partition(".")[0] not in names]
     audit["attacks"] = {"results": kept, "unfinished": list(names)}
 
 
-def put(path: str, value: Any) -> Callable[[Audit], None]:
+def put(path: str, value: Any) -> Callable[[Figures], None]:
     """Return a change of one figure."""
 
-    def change(audit: Audit) -> None:
+    def change(audit: Figures) -> None:
         *names, last = path.split(".")
         part = audit
         for name in names:
@@ -66,7 +65,7 @@ def put(path: str, value: Any) -> Callable[[Audit], None]:
 
 
 FEW = {"vertices": 200, "min": 3, "below_k": 7}
-CASES: dict[str, tuple[str, Callable[[Audit], None]]] = {
+CASES: dict[str, tuple[str, Callable[[Figures], None]]] = {
     "candidates below k": ("broken", put("privacy.all.k_claimed.below_k", 1)),
     "sensitive share above alpha": ("broken", put("privacy.all.alpha.above_alpha", 1)),
     "auditor says no": ("broken", put("audit.safe", False)),
@@ -94,7 +93,7 @@ def test_a_release_with_nothing_wrong_is_green() -> None:
     found, text = written(good())
     assert found["safety"]["verdict"] == "good"
     assert f'<p class="verdict good">{GOOD}</p>' in text
-    assert secrets_of(good()).wanting == ()
+    assert secrets_of(Audit.of(good())).wanting == ()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -126,7 +125,7 @@ def test_a_past_release_found_wanting_stays_marked(case: str, tmp_path: Path) ->
     found, text = written(good(), audit)
     assert len(found["found_wanting"]) == (0 if is_open else 1)
     assert ('id="found-wanting"' in text) is not is_open
-    assert bool(secrets_of(audit).wanting) is not is_open
+    assert bool(secrets_of(Audit.of(audit)).wanting) is not is_open
     (tmp_path / "000001-X").mkdir()
     (tmp_path / "000001-X" / "audit.json").write_text(json.dumps(audit))
     (tmp_path / "000002-X").mkdir()
@@ -161,6 +160,6 @@ def test_the_marks_are_of_releases_of_the_report_only() -> None:
     """The last release stands on top of the page, not among those before it."""
     audit = good()
     put("privacy.all.k_real.below_k", 1)(audit)
-    history = [ReleaseWithFigures(told(i).manifest, audit) for i in (1, 2, 3)]
+    history = [told(i, audit) for i in (1, 2, 3)]
     found = content(history, "now")
     assert [each["release_id"] for each in found["found_wanting"]] == ["000001-X", "000002-X"]
