@@ -61,7 +61,8 @@ def attacked(folder: Path, people: int, planted: int) -> list[Result]:
         release = read_release(path)
         name = release.manifest.release_id
         true = truth.of(release.manifest, read_declared(audits, name))
-        case = Case.of(traced_of(release, true, read_owners(audits, name)))
+        traced = traced_of(release, true, read_owners(audits, name))
+        case = Case(traced.original, traced.released, traced.behind)
         own = np.array([person.startswith("sybil") for person in true.people], dtype=np.bool_)
         results = sybils(case, release.params, np.flatnonzero(own), is_promised=planted <= MARGIN)
         found += [result for result in results if result.figures["published"]]

@@ -315,7 +315,7 @@ def made(lattice: Lattice, params: PrivacyParams, setting: ReleaseSetting, seed:
     except (Infeasible, NotKTSafe):
         return Tried(setting, kept, told, 0.0, 0.0, is_made=True)
     found = usefulness(traced)
-    case = Case.of(traced)
+    case = Case(traced.original, traced.released, traced.behind)
     case = case.sampled(TARGETS_MAX, np.random.default_rng(seed))
     guesses = [result.value for result in one_hop(case, asked)] if len(case.places) else [0.0]
     return Tried(

@@ -126,7 +126,7 @@ def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
     name = release.manifest.release_id
     true = truth.of(release.manifest, read_declared(mapping, name))
     traced = traced_of(release, true, read_owners(mapping, name))
-    case = Case.of(traced)
+    case = Case(traced.original, traced.released, traced.behind)
     return Judged(release, case, list(true.people), read_vacated(mapping, name))
 
 

@@ -158,7 +158,8 @@ class Attacker(Check):
         self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
     ) -> dict[str, Any]:
         """Attack a release that passed the gate, see `attack`."""
-        case, lives = Case.of(release.traced), release.lives
+        traced, lives = release.traced, release.lives
+        case = Case(traced.original, traced.released, traced.behind)
         target = AttackTarget(release.sequence_id, case, release.ids, lives, release.release_id)
         return self.attack(target, params, go_on)
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit import Traced
 from ktsafe.edges import edge_keys
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
@@ -64,11 +63,6 @@ class Case:
             raise InvalidGraph("The mapping names an original that does not exist.")
         if not are_distinct(named):
             raise InvalidGraph("Two released vertices have the same original.")
-
-    @classmethod
-    def of(cls, traced: Traced) -> Case:
-        """Return a release beside its truth as attacks take it."""
-        return cls(traced.original, traced.released, traced.behind)
 
     def sampled(self, targets_max: int, rng: np.random.Generator) -> Case:
         """Return the case with at most so many targets, drawn uniformly.
