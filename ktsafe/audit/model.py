@@ -19,12 +19,12 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 class Counts(Part, frozen=True, omit_defaults=True):
     """Numbers of candidates, the least first; `share` and `below_k` are of those below k."""
 
+    below_k: int
     vertices: int | None = None
     min: int | None = None
     p1: int | None = None
     p5: int | None = None
     median: int | None = None
-    below_k: int = 0
     share: float | None = None
     risk_mean: float | None = None
 
@@ -317,8 +317,8 @@ class Conclusion(Part, frozen=True):
     of: str
     by: str | None = None
     ranks: list[int] = []
-    true: float = 0.0
-    released: float = 0.0
+    true: int | float = 0
+    released: int | float = 0
 
 
 class Conclusions(Part, frozen=True):
