@@ -12,11 +12,11 @@ from typing import Any, Self
 import msgspec
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class PartFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Figures that belong together."""
 
 
-class Counts(Part, frozen=True, omit_defaults=True):
+class CountsFigures(PartFigures, frozen=True, omit_defaults=True):
     """Numbers of candidates, the least first; `share` and `below_k` are of those below k."""
 
     below_k: int
@@ -29,7 +29,7 @@ class Counts(Part, frozen=True, omit_defaults=True):
     risk_mean: float | None = None
 
 
-class Shares(Part, frozen=True):
+class Shares(PartFigures, frozen=True):
     """Sensitive shares of candidates; `above_alpha` counts those above it."""
 
     max: float | None = None
@@ -39,28 +39,28 @@ class Shares(Part, frozen=True):
     above_alpha: int = 0
 
 
-class Params(Part, frozen=True, omit_defaults=True):
+class Params(PartFigures, frozen=True, omit_defaults=True):
     """What the release promises, see `ktsafe.PrivacyParams`; k is 0 where no audit tells."""
 
     k: int = 0
     alpha: str = "1"
 
 
-class Size(Part, frozen=True):
+class Size(PartFigures, frozen=True):
     """Of a graph."""
 
     vertices: int | None = None
     edges: int | None = None
 
 
-class Sizes(Part, frozen=True):
+class Sizes(PartFigures, frozen=True):
     """Of the true graph and the released one."""
 
     original: Size = Size()
     released: Size = Size()
 
 
-class Suppressed(Part, frozen=True):
+class Suppressed(PartFigures, frozen=True):
     """How many released people, and values, differ from the truth."""
 
     people_with_other_quasi_identifiers: int | None = None
@@ -68,7 +68,7 @@ class Suppressed(Part, frozen=True):
     sensitive_values: int | None = None
 
 
-class Cost(Part, frozen=True):
+class Cost(PartFigures, frozen=True):
     """Elements by which the release differs from the truth, see `ktsafe.audit.cost.cost_parts`."""
 
     inserted_vertices: int = 0
@@ -81,7 +81,7 @@ class Cost(Part, frozen=True):
     share_of_k_copies: float | None = None
 
 
-class Overlap(Part, frozen=True):
+class OverlapFigures(PartFigures, frozen=True):
     """A true and a released set, see `ktsafe.audit.usefulness.Overlap`."""
 
     true: int = 0
@@ -94,29 +94,29 @@ class Overlap(Part, frozen=True):
     f1: float | None = None
 
 
-class Usefulness(Part, frozen=True):
+class UsefulnessFigures(PartFigures, frozen=True):
     """What a release shares with the truth, see `ktsafe.audit.usefulness.Usefulness`."""
 
     costs_more_than_nothing: bool = False
-    edges: Overlap = Overlap()
-    vertices: Overlap = Overlap()
+    edges: OverlapFigures = OverlapFigures()
+    vertices: OverlapFigures = OverlapFigures()
 
 
-class Group(Part, frozen=True):
+class Group(PartFigures, frozen=True):
     """Candidates of a group of people: of all, or of those within a band."""
 
     first: int = msgspec.field(name="from", default=0)
     last: int = msgspec.field(name="to", default=0)
     vertices: int | None = None
-    k_claimed: Counts | None = None
-    k_real: Counts | None = None
-    k_known: Counts | None = None
-    k_known_in_ps: Counts | None = None
+    k_claimed: CountsFigures | None = None
+    k_real: CountsFigures | None = None
+    k_known: CountsFigures | None = None
+    k_known_in_ps: CountsFigures | None = None
     alpha: Shares | None = None
     alpha_real: Shares | None = None
 
 
-class InsertedOnly(Part, frozen=True):
+class InsertedOnly(PartFigures, frozen=True):
     """People who reach k thanks to inserted vertices alone."""
 
     vertices: int | None = None
@@ -127,7 +127,7 @@ class InsertedOnly(Part, frozen=True):
     largest: list[dict[str, int]] = []
 
 
-class Privacy(Part, frozen=True):
+class Privacy(PartFigures, frozen=True):
     """How private people are, see `ktsafe.audit.privacy_figures`."""
 
     real_vertices: int | None = None
@@ -138,42 +138,42 @@ class Privacy(Part, frozen=True):
     protected_by_inserted_only: InsertedOnly = InsertedOnly()
 
 
-class Checked(Part, frozen=True):
+class Checked(PartFigures, frozen=True):
     """How the auditor of the sequence decided."""
 
     alpha_by: str | None = None
 
 
-class Published(Part, frozen=True):
+class Published(PartFigures, frozen=True):
     """Candidates over all releases."""
 
-    candidates: Counts | None = None
-    candidates_real_leavers_known: Counts | None = None
+    candidates: CountsFigures | None = None
+    candidates_real_leavers_known: CountsFigures | None = None
     alpha_real_leavers_known: Shares | None = None
 
 
-class Changes(Part, frozen=True):
+class ChangesFigures(PartFigures, frozen=True):
     """Candidates that changed alike: with this release, and with any."""
 
-    k_delta: Counts | None = None
-    k_delta_all: Counts | None = None
+    k_delta: CountsFigures | None = None
+    k_delta_all: CountsFigures | None = None
 
 
-class Containment(Part, frozen=True):
+class ContainmentFigures(PartFigures, frozen=True):
     """What the release lacks of the truth."""
 
     withheld_releases_median: float | None = None
 
 
-class SequenceFigures(Part, frozen=True):
+class SequenceFigures(PartFigures, frozen=True):
     """The figures of the auditor of the sequence."""
 
     published: Published = Published()
-    changes: Changes = Changes()
-    containment: Containment = Containment()
+    changes: ChangesFigures = ChangesFigures()
+    containment: ContainmentFigures = ContainmentFigures()
 
 
-class SequenceAudit(Part, frozen=True):
+class SequenceAudit(PartFigures, frozen=True):
     """What the auditor of the sequence found, see `ktsafe.sequence_audit.findings`."""
 
     safe: bool | None = None
@@ -181,7 +181,7 @@ class SequenceAudit(Part, frozen=True):
     figures: SequenceFigures = SequenceFigures()
 
 
-class Sequence(Part, frozen=True):
+class ToldSequence(PartFigures, frozen=True):
     """What the sequence holds back, see `ktsafe.sequence.cost_figures.Figures`."""
 
     withheld_age_max: int | None = None
@@ -192,26 +192,26 @@ class Sequence(Part, frozen=True):
     margin_until: str | None = None
 
 
-class Aged(Part, frozen=True):
+class AgedFigures(PartFigures, frozen=True):
     """Changes of one age: how many, and the share of them that is shown."""
 
     count: int | None = None
     shown: float | None = None
 
 
-class AgedTies(Aged, frozen=True):
+class AgedTiesFigures(AgedFigures, frozen=True):
     """The same of ties that hold; `ratio` to the share of older ones."""
 
     ratio: float | None = None
 
 
-class TiesOfAge(AgedTies, frozen=True):
+class TiesOfAge(AgedTiesFigures, frozen=True):
     """The same, and of those between two published people."""
 
-    published: AgedTies = AgedTies()
+    published: AgedTiesFigures = AgedTiesFigures()
 
 
-class Changed(Part, frozen=True):
+class Changed(PartFigures, frozen=True):
     """Edges that came and went with the release."""
 
     came: int | None = None
@@ -220,19 +220,19 @@ class Changed(Part, frozen=True):
     came_true_share: float | None = None
 
 
-class Freshness(Part, frozen=True):
+class ToldFreshness(PartFigures, frozen=True):
     """How far a release follows the network by age, see `ktsafe.audit.freshness.Freshness`."""
 
     ties: dict[str, TiesOfAge] = {}
-    ended: dict[str, Aged] = {}
-    ended_by_leaving: dict[str, Aged] = {}
-    newcomers: dict[str, Aged] = {}
-    leavers: dict[str, Aged] = {}
+    ended: dict[str, AgedFigures] = {}
+    ended_by_leaving: dict[str, AgedFigures] = {}
+    newcomers: dict[str, AgedFigures] = {}
+    leavers: dict[str, AgedFigures] = {}
     changed: Changed = Changed()
-    latest: Overlap = Overlap()
+    latest: OverlapFigures = OverlapFigures()
 
 
-class AttackResult(Part, frozen=True):
+class AttackResult(PartFigures, frozen=True):
     """One figure of one attack, see `ktsafe.assess.attacks.Result`; `interval` is of 95%."""
 
     attack: str
@@ -252,7 +252,7 @@ class AttackResult(Part, frozen=True):
         return self.attack.partition(".")[0]
 
 
-class Attacks(Part, frozen=True):
+class Attacks(PartFigures, frozen=True):
     """Results; attacks that did not end; the former release that was attacked in place of this."""
 
     results: list[AttackResult] = []
@@ -260,34 +260,34 @@ class Attacks(Part, frozen=True):
     of: str | None = None
 
 
-class Structure(Part, frozen=True):
+class StructureFigures(PartFigures, frozen=True):
     """Figures of one graph."""
 
     mean_degree: float | None = None
     clustering: float | None = None
 
 
-class Both(Part, frozen=True):
+class Both(PartFigures, frozen=True):
     """A figure of the true graph and of the released one."""
 
     original: float | None = None
     released: float | None = None
 
 
-class Paths(Part, frozen=True):
+class PathsFigures(PartFigures, frozen=True):
     """Distances of sampled pairs."""
 
     connected: Both = Both()
     mean_hops: Both = Both()
 
 
-class PageRank(Part, frozen=True):
+class PageRank(PartFigures, frozen=True):
     """How many of the most central people stay so."""
 
     overlap: float | None = None
 
 
-class Communities(Part, frozen=True):
+class Communities(PartFigures, frozen=True):
     """How far communities of both graphs agree."""
 
     ami: float | None = None
@@ -295,7 +295,7 @@ class Communities(Part, frozen=True):
     modularity: Both = Both()
 
 
-class Band(Part, frozen=True):
+class Band(PartFigures, frozen=True):
     """The share of people with so many ties, in both graphs."""
 
     first: int = msgspec.field(name="from")
@@ -304,14 +304,14 @@ class Band(Part, frozen=True):
     released: float | None = None
 
 
-class Mix(Part, frozen=True):
+class Mix(PartFigures, frozen=True):
     """The shares of an attribute's values in both graphs, and their distance."""
 
     distance: float | None = None
     values: list[Both] = []
 
 
-class Conclusion(Part, frozen=True):
+class ConclusionFigures(PartFigures, frozen=True):
     """What a reader works out of both graphs; values by rank."""
 
     of: str
@@ -321,7 +321,7 @@ class Conclusion(Part, frozen=True):
     released: int | float = 0
 
 
-class Conclusions(Part, frozen=True):
+class Conclusions(PartFigures, frozen=True):
     """What readers conclude wrongly, see `ktsafe.assess.conclusions.summary`."""
 
     conclusions: int = 0
@@ -329,19 +329,19 @@ class Conclusions(Part, frozen=True):
     cells: int = 0
     cells_empty: int = 0
     mixing_error: float | None = None
-    mixing: dict[str, list[Conclusion]] = {}
-    worst: list[Conclusion] = []
+    mixing: dict[str, list[ConclusionFigures]] = {}
+    worst: list[ConclusionFigures] = []
 
 
-class Utility(Part, frozen=True):
+class Utility(PartFigures, frozen=True):
     """What a release is good for, see `ktsafe.assess.utility.utility_figures`."""
 
-    original: Structure = Structure()
-    released: Structure = Structure()
+    original: StructureFigures = StructureFigures()
+    released: StructureFigures = StructureFigures()
     degree_emd: float | None = None
     degree_bands: list[Band] | None = None
     attribute_mix: dict[str, Mix] | None = None
-    paths: Paths = Paths()
+    paths: PathsFigures = PathsFigures()
     pagerank: PageRank = PageRank()
     communities: Communities = Communities()
     conclusions: Conclusions | None = None
@@ -359,7 +359,7 @@ class StatisticsBudget(msgspec.Struct, frozen=True):
     omitted: bool = False
 
 
-class Audit(Part, frozen=True):
+class Audit(PartFigures, frozen=True):
     """The private audit of a release.
 
     Attributes
@@ -386,13 +386,13 @@ class Audit(Part, frozen=True):
     size: Sizes = Sizes()
     suppressed: Suppressed = Suppressed()
     cost: Cost | None = None
-    usefulness: Usefulness = Usefulness()
+    usefulness: UsefulnessFigures = UsefulnessFigures()
     privacy: Privacy = Privacy()
     audit: SequenceAudit = SequenceAudit()
-    sequence: Sequence = Sequence()
-    freshness: Freshness | None = None
+    sequence: ToldSequence = ToldSequence()
+    freshness: ToldFreshness | None = None
     attacks: Attacks = Attacks()
-    afresh: Usefulness = Usefulness()
+    afresh: UsefulnessFigures = UsefulnessFigures()
     utility: Utility | None = None
     statistics: StatisticsBudget | None = None
     withdrawn: str | None = None

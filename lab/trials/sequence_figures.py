@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ktsafe.assess.generalization.quick_release import afresh
 from ktsafe.audit.freshness import RECENT
-from ktsafe.audit.model import Aged, Audit, Freshness, TiesOfAge
+from ktsafe.audit.model import AgedFigures, Audit, TiesOfAge, ToldFreshness
 from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.service import assembly
@@ -66,14 +66,14 @@ def worth_of(audits: list[dict[str, Any]], settings: Settings) -> str:
 def _worth(figures: dict[str, Any]) -> dict[str, float | None]:
     """Return the figures of a release that are followed."""
     audit = Audit.of(figures)
-    fresh = audit.freshness or Freshness()
+    fresh = audit.freshness or ToldFreshness()
     return {
         "f1": audit.usefulness.edges.f1,
         "latest": fresh.latest.f1,
         "new_4": fresh.ties.get("4", TiesOfAge()).published.ratio,
         "new_8": fresh.ties.get("8", TiesOfAge()).published.ratio,
-        "ended_8": fresh.ended.get("8", Aged()).shown,
-        "newcomers": fresh.newcomers.get(RECENT, Aged()).shown,
+        "ended_8": fresh.ended.get("8", AgedFigures()).shown,
+        "newcomers": fresh.newcomers.get(RECENT, AgedFigures()).shown,
     }
 
 

@@ -12,18 +12,18 @@ from typing import Any, Final
 import msgspec
 
 from ktsafe.audit.freshness import AGES, RECENT
-from ktsafe.audit.model import Aged, Audit, Changed, Freshness, TiesOfAge
+from ktsafe.audit.model import AgedFigures, Audit, Changed, TiesOfAge, ToldFreshness
 from ktsafe.stream.formatting import percent, text_of
 
 FRESHNESS_AGES: Final = (*map(str, AGES), RECENT)
-FRESHNESS: Final[Mapping[str, Callable[[Freshness, str], float | None]]] = {
+FRESHNESS: Final[Mapping[str, Callable[[ToldFreshness, str], float | None]]] = {
     "ties_shown": lambda it, age: it.ties.get(age, TiesOfAge()).shown,
     "ties_ratio": lambda it, age: it.ties.get(age, TiesOfAge()).ratio,
     "published_ratio": lambda it, age: it.ties.get(age, TiesOfAge()).published.ratio,
-    "ended_shown": lambda it, age: it.ended.get(age, Aged()).shown,
-    "ended_by_leaving_shown": lambda it, age: it.ended_by_leaving.get(age, Aged()).shown,
-    "newcomers_shown": lambda it, age: it.newcomers.get(age, Aged()).shown,
-    "leavers_shown": lambda it, age: it.leavers.get(age, Aged()).shown,
+    "ended_shown": lambda it, age: it.ended.get(age, AgedFigures()).shown,
+    "ended_by_leaving_shown": lambda it, age: it.ended_by_leaving.get(age, AgedFigures()).shown,
+    "newcomers_shown": lambda it, age: it.newcomers.get(age, AgedFigures()).shown,
+    "leavers_shown": lambda it, age: it.leavers.get(age, AgedFigures()).shown,
 }
 """What is told by age, and where the audit tells; see `ktsafe.audit.freshness.Freshness`."""
 CHANGED: Final[Mapping[str, Callable[[Changed], int | None]]] = {

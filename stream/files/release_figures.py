@@ -17,8 +17,8 @@ from ktsafe.audit.model import (
     AttackResult,
     Audit,
     Cost,
-    Counts,
-    Overlap,
+    CountsFigures,
+    OverlapFigures,
     Shares,
     StatisticsBudget,
 )
@@ -28,7 +28,7 @@ from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.files.verdict import RISK_CURVE, risk_points, wanting
 from ktsafe.stream.formatting import text_of
 
-CANDIDATES: Final[Mapping[str, Callable[[Audit], Counts | None]]] = {
+CANDIDATES: Final[Mapping[str, Callable[[Audit], CountsFigures | None]]] = {
     "claimed": lambda audit: audit.privacy.all.k_claimed,
     "real": lambda audit: audit.privacy.all.k_real,
     "known": lambda audit: audit.privacy.all.k_known,
@@ -55,7 +55,7 @@ COST_PARTS: Final[Mapping[str, Callable[[Cost], int]]] = {
 }
 YARDSTICKS: Final[Mapping[str, Callable[[Cost], int | None]]] = {"copies": lambda it: it.k_copies}
 """What a cost is compared with."""
-SHARED: Final[Mapping[str, Callable[[Overlap], float | None]]] = {
+SHARED: Final[Mapping[str, Callable[[OverlapFigures], float | None]]] = {
     "cost_share": lambda overlap: overlap.cost_share,
     "precision": lambda overlap: overlap.precision,
     "recall": lambda overlap: overlap.recall,
@@ -355,7 +355,7 @@ def margin_in_words(until: str) -> str:
     return f"margin used up about {until.partition('T')[0]}, rebase before"
 
 
-def _share_below(found: Counts) -> float | None:
+def _share_below(found: CountsFigures) -> float | None:
     """Return the share of the judged vertices that have fewer than k candidates."""
     if found.share is not None:
         return found.share

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ktsafe.audit.model import AttackResult, Audit, Counts
+from ktsafe.audit.model import AttackResult, Audit, CountsFigures
 from ktsafe.stream.files.releases_write import AUDIT
 
 Kind = Literal["withdrawn", "guarantee", "attack", "people", "sensitive", "open"]
@@ -151,7 +151,7 @@ def unfinished(audit: Audit) -> list[str]:
     return list(dict.fromkeys(name for name in named if name not in run))
 
 
-def fewest_people(audit: Audit) -> Counts | None:
+def fewest_people(audit: Audit) -> CountsFigures | None:
     """Return how many candidates are people; None where it is not known.
 
     Those over all releases of a sequence, where they are told: they are fewer.

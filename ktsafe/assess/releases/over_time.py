@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ktsafe.audit.freshness import AGES, RECENT
-from ktsafe.audit.model import Aged, Audit, Freshness
+from ktsafe.audit.model import AgedFigures, Audit, ToldFreshness
 from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
 from ktsafe.stream.files.release_figures import watched_of
 from ktsafe.stream.formatting import text_of
@@ -32,7 +32,7 @@ def over_releases(audits: Sequence[Audit]) -> dict[str, Any]:
 
 
 def _row(audit: Audit) -> dict[str, Any]:
-    fresh = audit.freshness or Freshness()
+    fresh = audit.freshness or ToldFreshness()
     return {
         "release_id": audit.release_id,
         "nominal_time": audit.nominal_time,
@@ -47,9 +47,9 @@ def _row(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _counted(ages: Mapping[str, Aged]) -> dict[str, int | None]:
+def _counted(ages: Mapping[str, AgedFigures]) -> dict[str, int | None]:
     """Return how many changed in the last releases, and how many of them are shown."""
-    recent = ages.get(RECENT, Aged())
+    recent = ages.get(RECENT, AgedFigures())
     return {"count": recent.count, "shown": round((recent.count or 0) * (recent.shown or 0.0))}
 
 

@@ -17,7 +17,7 @@ from ktsafe.assess.report.misleading import concluded
 from ktsafe.assess.report.score import score
 from ktsafe.assess.report.words import ASSESSED, NOT_COVERED, parameters
 from ktsafe.audit.freshness import RECENT
-from ktsafe.audit.model import Aged, Audit, Cost, Freshness, Group, TiesOfAge, Utility
+from ktsafe.audit.model import AgedFigures, Audit, Cost, Group, TiesOfAge, ToldFreshness, Utility
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
@@ -366,7 +366,7 @@ def answer(attack: Mapping[str, Any]) -> str:
 def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
     """Return the few figures of a release that are followed over time."""
     audit, edges = told.audit, told.audit.usefulness.edges
-    followed, real = audit.freshness or Freshness(), fewest_people(audit)
+    followed, real = audit.freshness or ToldFreshness(), fewest_people(audit)
     candidates = audit.audit.figures.published.candidates
     claimed = audit.privacy.all.k_claimed
     withheld = audit.cost.deleted_vertices if audit.cost else None
@@ -381,8 +381,8 @@ def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
         "f1": edges.f1,
         "f1_latest": followed.latest.f1,
         "new_ties_shown": followed.ties.get(RECENT, TiesOfAge()).shown,
-        "ended_ties_shown": followed.ended.get(RECENT, Aged()).shown,
-        "newcomers_shown": followed.newcomers.get(RECENT, Aged()).shown,
+        "ended_ties_shown": followed.ended.get(RECENT, AgedFigures()).shown,
+        "newcomers_shown": followed.newcomers.get(RECENT, AgedFigures()).shown,
         "edge_cost_share": edges.cost_share,
         "below_k_real": share(below, audit.privacy.all.vertices),
         "fewest_candidates": (candidates and candidates.min) or (claimed and claimed.min),

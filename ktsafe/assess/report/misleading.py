@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ktsafe.audit.model import Conclusion, Conclusions
+from ktsafe.audit.model import ConclusionFigures, Conclusions
 
 
 def concluded(found: Conclusions | None) -> dict[str, Any] | None:
@@ -45,14 +45,14 @@ def concluded(found: Conclusions | None) -> dict[str, Any] | None:
     }
 
 
-def said(row: Conclusion) -> str:
+def said(row: ConclusionFigures) -> str:
     """Return a conclusion in words, without its figures.
 
     Examples
     --------
-    >>> said(Conclusion(of="ties", by="age", ranks=[1, 4]))
+    >>> said(ConclusionFigures(of="ties", by="age", ranks=[1, 4]))
     'ties between values 1 and 4 of age'
-    >>> said(Conclusion(of="ties a person"))
+    >>> said(ConclusionFigures(of="ties a person"))
     'ties a person'
     """
     of, by, ranks = row.of, row.by, row.ranks
@@ -89,7 +89,7 @@ def not_to_conclude(found: Conclusions) -> list[str]:
             f"That people of two values have no ties where no edge is shown: {empty:,} of "
             f"{found.cells:,} pairs of values with ties show none."
         )
-    by_value: dict[tuple[str, str | None], list[Conclusion]] = {}
+    by_value: dict[tuple[str, str | None], list[ConclusionFigures]] = {}
     for row in worst:
         if row.ranks:
             by_value.setdefault((row.of, row.by), []).append(row)

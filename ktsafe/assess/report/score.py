@@ -12,7 +12,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ktsafe.audit.freshness import RECENT
-from ktsafe.audit.model import Aged, Audit, Both, Communities, Freshness, TiesOfAge, Utility
+from ktsafe.audit.model import (
+    AgedFigures,
+    Audit,
+    Both,
+    Communities,
+    TiesOfAge,
+    ToldFreshness,
+    Utility,
+)
 
 Part = dict[str, Any]
 
@@ -132,10 +140,10 @@ def _over_time(history: Sequence[Audit]) -> dict[str, Part]:
         told = Both(original=true, released=released)
         sizes = Both(original=abs(true), released=abs(released))
         found["Trend"] = _part(_ratio(sizes) if true * released > 0 else 0.0, told)
-    fresh = history[-1].freshness or Freshness()
+    fresh = history[-1].freshness or ToldFreshness()
     shown = fresh.ties.get(RECENT, TiesOfAge()).shown
     if shown is not None:
-        ended = [each.get(RECENT, Aged()) for each in (fresh.ended, fresh.ended_by_leaving)]
+        ended = [each.get(RECENT, AgedFigures()) for each in (fresh.ended, fresh.ended_by_leaving)]
         count = sum(each.count or 0 for each in ended)
         still = sum((each.count or 0) * (each.shown or 0.0) for each in ended)
         found["Freshness"] = _part(shown * (1 - (still / count if count else 0.0)))

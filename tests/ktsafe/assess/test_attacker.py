@@ -21,6 +21,7 @@ from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.service import attacker
 from ktsafe.assess.service.attacker import Attacker, AttackTarget
+from ktsafe.audit.model import Audit
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.assessment import AttackSettings
 from ktsafe.stream.errors import FoundByAttack
@@ -68,7 +69,7 @@ def test_figures_are_those_of_the_suite() -> None:
     assert told["results"] == [result.to_mapping() for result in expected]
     assert told["unfinished"] == []
     assert json.loads(json.dumps(told)) == told
-    assert set(attacks_of({"attacks": told})) == set(names)
+    assert set(attacks_of(Audit.of({"attacks": told}))) == set(names)
 
 
 def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
@@ -174,7 +175,7 @@ def test_a_release_that_is_surely_found_out_is_held_where_that_is_asked(
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
     told = Attacker(PATIENT).attack(shown(broken_case()), PARAMS, go_on)["attacks"]
     assert any(result["is_broken"] for result in told["results"])
-    assert attacks_of({"attacks": told})["one_hop"].is_broken
+    assert attacks_of(Audit.of({"attacks": told}))["one_hop"].is_broken
     with pytest.raises(FoundByAttack):
         Attacker(AttackSettings(600.0, hold=True)).attack(shown(broken_case()), PARAMS, go_on)
 
