@@ -18,11 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from tests.histories.history import History
+from tests.histories.history import REAL_ONE_IN, History
 from tests.histories.judge import judge
 
 MEMORY = Path("/dev/shm")
-REAL_ONE_IN = 50
 ENDS_WITHIN_S = 300
 
 

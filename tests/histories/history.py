@@ -8,6 +8,7 @@ reads the feed to its end; then `tests.histories.judge` looks at what there is.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import random
@@ -44,8 +45,10 @@ from tests.memory_store import MemoryDisk
 from tests.stream.service.simulation import World
 
 SEQUENCE: Final = SequenceOptions(sybil_margin=0, margin=0, effort="fast")
+MARGINS: Final = (0, 1)
+"""Margins of people in cohorts, by turns in the histories with the real mechanism."""
 
-
+REAL_ONE_IN: Final = 50
 CLAIMS_MORE_ONE_IN: Final = 4
 
 
@@ -118,7 +121,9 @@ class History(Observer):
             for offset, item in enumerate(items)
             if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
         }
-        self.world = World(folder / "first", [[] for _ in self.partitions], sequence=SEQUENCE)
+        self.margin = MARGINS[seed // REAL_ONE_IN % len(MARGINS)] if real else 0
+        sequence = dataclasses.replace(SEQUENCE, margin=self.margin)
+        self.world = World(folder / "first", [[] for _ in self.partitions], sequence=sequence)
         topics = feed.TOPICS if self.is_sharp else feed.TOPICS[:1]
         self.topics = [topics[n % len(topics)] for n in range(len(self.partitions))]
         self.world.log.topics = self.topics
@@ -439,7 +444,7 @@ class History(Observer):
     def _like_first(self, folder: str) -> World:
         """Return the surroundings of a second service: feed, sink and letters are the first's."""
         none: list[list[feed.Item]] = [[] for _ in self.partitions]
-        world = World(self.folder / folder, none, sequence=SEQUENCE)
+        world = World(self.folder / folder, none, sequence=self.world.sequence)
         world.log, world.releases = self.world.log, self.world.releases
         world.letters, world.now_s = self.world.letters, self.world.now_s
         return world

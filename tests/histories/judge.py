@@ -191,9 +191,17 @@ def _judge_sequences(history: History) -> None:
         if maker is not None and maker.value_at[release_id]:
             place = {name: v for v, name in enumerate(release.ids)}
             value_at = np.array([place[maker.value_at[release_id][name]] for name in release.ids])
+        is_first = release.manifest.sequence_id not in auditors
         auditor = auditors[release.manifest.sequence_id]
         judged = audited(release, owners, value_at=value_at)
-        kinds = {each.kind for each in auditor.extend(judged).violations}
+        findings = auditor.extend(judged)
+        kinds = {each.kind for each in findings.violations}
+        fewest = findings.figures["published"]["candidates"]["min"]
+        if is_first and fewest is not None and fewest < release.params.k + history.margin:
+            history.wrong(f"cohorts of {release_id} begin without their margin")
+        people = findings.figures["published"]["candidates_real_leavers_known"]
+        history.counts["left below k"] += people["below_k"]
+        history.counts["left within the margin"] += (people["min"] or 0) == release.params.k
         # People that are followed over several ids are warned of, not promised.
         if broken := sorted(kind for kind in kinds if not kind.startswith(LINKED)):
             history.wrong(f"releases up to {release_id} are not safe together: {broken}")

@@ -8,6 +8,7 @@ Prints how many seeds each took. A defect is a patch of the product's own code.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import logging
 import secrets
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from unittest import mock
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.sequence import SequenceEngine
+from ktsafe.sequence.people.step_context import SequenceSpec
 from ktsafe.stream.ingest.ingest import Ingest
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.release import publish
@@ -92,6 +94,15 @@ def _one_page_less(real: Any) -> Any:
     return pages
 
 
+def _without_margin(real: Any) -> Any:
+    def of(*args: Any) -> Any:
+        spec = real(*args)
+        forming = dataclasses.replace(spec.forming, k=spec.params.group_size_min)
+        return dataclasses.replace(spec, forming=forming, margin=0)
+
+    return of
+
+
 def _let_go_first(real: Any) -> Any:
     def checkpoint(self: Loop) -> bool:
         if self.stopping():
@@ -128,6 +139,7 @@ PLANTED: dict[str, Plant] = {
     "mappings keep the deleted": (erasure, "blank_mappings", _returns(0)),
     "a withdrawn release is sent again": (Snapshotter, "is_withdrawn", _returns(False)),
     "a page of a sequence is not kept": (SequenceEngine, "pages", _one_page_less),
+    "cohorts begin without their margin": (SequenceSpec, "of", _without_margin),
     "a pending cut waits for a start": (Loop, "_take_up_cut", _at_start_only),
     "the lock ends before the last checkpoint": (Loop, "checkpoint", _let_go_first),
     "what was staged is not taken up": (Publisher, "recover", _staged_is_forgotten),

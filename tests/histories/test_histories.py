@@ -10,6 +10,8 @@ from tests.histories.planted import PLANTED, planted
 SEEDS = range(1, 61)
 SMALL = 42
 """A history of few steps."""
+USED_UP = 1395
+"""A history in which more people leave a cohort than its margin."""
 FOUND_BY = {
     "acknowledged before written": 1,
     "offsets committed before changes": 5,
@@ -18,6 +20,7 @@ FOUND_BY = {
     "mappings keep the deleted": 3,
     "a withdrawn release is sent again": 11,
     "a pending cut waits for a start": 164,
+    "cohorts begin without their margin": 295,
     "an unanswered release counts as sent": 160,
     "dead letters after their offset": 38,
     "erased persons return on recovery": 269,
@@ -37,10 +40,16 @@ def test_nothing_is_wrong_whatever_happens(first):
 
 
 def test_sequences_are_audited_anew():
-    """With the real mechanism: each release that lands is safe, and all of them hold together."""
-    for seed in (45, 95, 1045, 3045):
+    """With the real mechanism: each release that lands is safe, and all of them hold together.
+
+    In some cohorts begin with a margin, which those who leave use up.
+    """
+    margins = {45: 0, 95: 1, 295: 1, USED_UP: 1, 1045: 0, 3045: 0}
+    for seed, margin in margins.items():
         history = told(seed)
         assert history.real
+        assert history.margin == margin
+        assert seed != USED_UP or history.counts["left below k"]
         assert history.landings
         assert not history.problems, line(history)
 

@@ -1,12 +1,13 @@
 """Every sentence that promises something has its attack or check, and a test that runs it.
 
-`docs/tested.md` lists them. A sentence promises if it has one of the `WORDS`; texts of manifests
-and of the report are listed whole.
+`docs/tested.md` lists them, long ones by `cell`. A sentence promises if it has one of the `WORDS`;
+every one of manifests and of the report is listed.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -63,6 +64,19 @@ def split(text: str) -> list[str]:
     return [one.strip() for one in re.split(r"(?<=[.!?:])\s+(?=[A-Z\[])", text)]
 
 
+WHOLE_MAX, BEGINNING = 8, 6
+"""Words of a sentence that is listed whole, and of a longer one that are listed."""
+
+
+def cell(sentence: str) -> str:
+    """Return what stands for a sentence in the list; it differs where any word does."""
+    words = sentence.split()
+    if len(words) <= WHOLE_MAX:
+        return sentence
+    digest = hashlib.sha256(sentence.encode()).hexdigest()[:6]
+    return f"{' '.join(words[:BEGINNING])} … `{digest}`"
+
+
 def promising() -> dict[str, list[str]]:
     """Return by source the sentences that must be listed."""
     found = {}
@@ -88,8 +102,9 @@ def rows(text: str = LIST) -> dict[str, list[list[str]]]:
 
 
 def difference(said: list[str], listed: list[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the sentences that are not listed, and what is listed and not said."""
-    return Counter(said) - Counter(listed), Counter(listed) - Counter(said)
+    """Return the cells of sentences that are not listed, and what is listed and not said."""
+    cells = Counter(map(cell, said))
+    return cells - Counter(listed), Counter(listed) - cells
 
 
 @pytest.mark.parametrize("source", promising())
@@ -109,6 +124,9 @@ def test_a_planted_promise_is_noticed() -> None:
     ]
     unlisted, gone = difference(["Nobody finds you."], ["Nobody found you."])
     assert (list(unlisted), list(gone)) == (["Nobody finds you."], ["Nobody found you."])
+    long = "Nobody can tell you from at least nine others by {}."
+    unlisted, gone = difference([long.format("any score")], [cell(long.format("one score"))])
+    assert (unlisted.total(), gone.total()) == (1, 1)
 
 
 @pytest.mark.parametrize("source", rows())

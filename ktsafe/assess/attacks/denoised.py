@@ -41,7 +41,7 @@ def denoised(
     params:
         Its k gives the promise 1/k.
     rng:
-        Draws what `membership_of_ties` draws.
+        Draws what is learned from of `another`.
     another:
         Another release with its truth, to learn from.
 

@@ -15,6 +15,8 @@ from ktsafe.assess.attacks.common.nearest import neighbour_counts
 from ktsafe.assess.attacks.common.result import Result, auc_result
 from ktsafe.graph import AttributedGraph
 
+NAME = "membership_of_ties"
+
 
 def membership_of_ties(
     case: Case, rng: np.random.Generator, another: Case | None = None
@@ -26,7 +28,7 @@ def membership_of_ties(
     case:
         The release and the truth.
     rng:
-        Draws folds and samples.
+        Draws what is learned from of `another`.
     another:
         Another release with its truth, to learn from. None: this release's own truth, by folds.
 
@@ -38,7 +40,7 @@ def membership_of_ties(
     """
     scores = chances_of_truth(case, rng, another)
     more = {"precision_at_half": _precision_at_half(scores, case.is_true_edge)}
-    return [auc_result("membership_of_ties", scores, case.is_true_edge, figures=more)]
+    return [auc_result(NAME, scores, case.is_true_edge, figures=more)]
 
 
 def chances_of_truth(
@@ -50,7 +52,13 @@ def chances_of_truth(
     """Return the chance that each of `released.edges` is true; parameters as above.
 
     `more`, shape (edges, features), is what is known of each edge besides; not with `another`.
+    Without either, attacks share the chances of a case, so nothing is drawn of `rng`.
     """
+    if another is None and more is None:
+        if NAME not in case.shared:
+            folds = np.random.default_rng(0)
+            case.shared[NAME] = judged(_features(case.released), case.is_true_edge, folds)
+        return case.shared[NAME]
     features = _features(case.released)
     if more is not None:
         features = np.column_stack((features, more))

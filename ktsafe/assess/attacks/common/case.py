@@ -76,6 +76,11 @@ class Case:
         return dataclasses.replace(self, sample=drawn)
 
     @cached_property
+    def shared(self) -> dict[str, NDArray[np.float64]]:
+        """What several attacks work out alike, by name; the first of them puts it here."""
+        return {}
+
+    @cached_property
     def published(self) -> NDArray[np.int64]:
         """Released vertices that have an original, ascending."""
         return np.flatnonzero(self.original_of >= 0)
