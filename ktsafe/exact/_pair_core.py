@@ -472,8 +472,7 @@ def double_steps(
                 if (off % 2 if is_free else off) or d == cohort or state.degree[d] + again < 0:
                     continue
                 seen += 1
-                # A step that does not make up for the first one is taken back: it may end early.
-                step(state, d, again, before + LITTLE - state.value[0], nodes_max)
+                step(state, d, again, -np.inf, nodes_max)
                 if state.value[0] > before + LITTLE:
                     done = True
                     break
