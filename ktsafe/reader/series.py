@@ -81,12 +81,6 @@ class Releases:
         So turnover, the share of ties that come or go with a release, has a narrower interval than
         in any one of them. Count it never in the graph: pairs of classes that are hidden and
         planned afresh show ten times as much of it.
-
-        Examples
-        --------
-        >>> year = ktsafe.read("releases")  # doctest: +SKIP
-        >>> year.mean("share_of_ties_gained")  # doctest: +SKIP
-        Estimate(value=0.0101, low=0.0094, high=0.0108, source='tables')
         """
         check_asked(figure, values, by, across)
         rows = [release.drawn(figure, values, by, across) for release in self.releases]
