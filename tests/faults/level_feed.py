@@ -232,9 +232,9 @@ def mapped(folder: Path, topic: str = "feed") -> list[MappedRecords]:
 
 def log_of(folder: Path) -> MemoryLog:
     """Return a feed as a log in memory that takes none."""
-    log = MemoryLog()
-    log.items = mapped(folder)
-    log.beginnings = [0] * len(log.items)
+    items = mapped(folder)
+    log = MemoryLog(partitions=len(items))
+    log.items = items
     return log
 
 
