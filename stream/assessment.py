@@ -138,9 +138,6 @@ class Assessment(Protocol):
     ) -> list[Any]:
         """Return the results of attacks by name; None: all."""
 
-    def attacked_by_seeds(self, traced: Traced) -> list[Any]:
-        """Return results of an attacker with all true ties and some people."""
-
     def check(self, settings: AttackSettings) -> Check:
         """Return the check that attacks each release."""
 

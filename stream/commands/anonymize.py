@@ -252,7 +252,9 @@ def _anonymized(
         traced = _traced(source, result, min_f1, places)
         figures = _figures(traced, result, params, seconds, is_reported=places.report is not None)
         if options.strategy in AGAINST_WHOLE_NETWORK:
-            figures["seeds"] = _attacked_by_seeds(traced)
+            hooks = assessment(f"--strategy {options.strategy}")
+            found = hooks.attacked(traced, params, ("seeds",), np.random.default_rng(0))
+            figures["seeds"] = [each.to_mapping() for each in found]
         write_private(audit_room, source.ids, result, ids, figures)
     if places.report is not None:
         _write_report(places.report, places.out, release, figures)
@@ -356,12 +358,6 @@ def _figures(
         return figures
     with phases("measuring") as progress:
         return assessment("--report").measured(figures, traced, params, progress)
-
-
-def _attacked_by_seeds(traced: Traced) -> list[dict[str, Any]]:
-    """Return what an attacker finds who holds the whole true network and knows a few people."""
-    hooks = assessment("--strategy robust or aligned")
-    return [each.to_mapping() for each in hooks.attacked_by_seeds(traced)]
 
 
 def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:

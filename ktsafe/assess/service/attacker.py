@@ -36,6 +36,7 @@ from ktsafe.assess.attacks.net_changes import net_changes
 from ktsafe.assess.attacks.suite import SequenceAttack, sampled
 from ktsafe.assess.generalization import quick_release
 from ktsafe.assess.generalization.quick_release import afresh, membership
+from ktsafe.audit import Traced
 from ktsafe.edges import edge_keys
 from ktsafe.graph import AttributedGraph
 from ktsafe.numbering import came_and_went, ranks
@@ -73,37 +74,6 @@ HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AttackTarget:
-    """A release under attack.
-
-    The case, and the people and ids that persist beyond it.
-
-    Attributes
-    ----------
-    sequence_id:
-        Releases of one sequence can be linked.
-    ids:
-        For every released vertex an integer that stands for its published id.
-    lives:
-        int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
-    release_id:
-        Of the release.
-    """
-
-    sequence_id: str
-    case: Case
-    ids: NDArray[np.integer[Any]]
-    lives: NDArray[np.int64]
-    release_id: str = ""
-
-    def bare(self) -> AttackTarget:
-        """Return the same without what was worked out of the graphs."""
-        case = self.case
-        case = Case(case.original.bare(), case.released.bare(), case.original_of, case.sample)
-        return dataclasses.replace(self, case=case)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class _Standing:
     """Attacks' results on one release, and how long they stood.
 
@@ -127,16 +97,16 @@ class _Standing:
     releases: int = 1
 
     @classmethod
-    def of(cls, target: AttackTarget, found: Mapping[str, Any]) -> _Standing:
+    def of(cls, release: GatedRelease, found: Mapping[str, Any]) -> _Standing:
         """Return what was found of a release that was attacked just now."""
-        original = target.case.original
-        return cls(target.sequence_id, target.release_id, original, target.lives, found)
+        original = release.traced.original
+        return cls(release.sequence_id, release.release_id, original, release.lives, found)
 
-    def holds_for(self, now: AttackTarget) -> bool:
+    def holds_for(self, now: GatedRelease) -> bool:
         """Whether it stands for another release."""
         if self.sequence_id != now.sequence_id or self.releases >= STANDS_FOR:
             return False
-        was, is_now = self.original.bare(), now.case.original
+        was, is_now = self.original.bare(), now.traced.original
         return share_changed((was, self.lives), (is_now, now.lives)) <= CHANGED_MAX
 
 
@@ -149,22 +119,13 @@ class Attacker(Check):
             # of the module taken, and whoever needs it later waits for ever.
             quick_release.load()
         self._settings = settings
-        self._before: tuple[AttackTarget, ...] = ()
-        self._last: AttackTarget | None = None
+        self._before: tuple[GatedRelease, ...] = ()
+        self._last: GatedRelease | None = None
         self._standing: _Standing | None = None
         self._next_standing: _Standing | None = None
 
     def check(
         self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
-    ) -> dict[str, Any]:
-        """Attack a release that passed the gate, see `attack`."""
-        traced, lives = release.traced, release.lives
-        case = Case(traced.original, traced.released, traced.behind)
-        target = AttackTarget(release.sequence_id, case, release.ids, lives, release.release_id)
-        return self.attack(target, params, go_on)
-
-    def attack(
-        self, target: AttackTarget, params: PrivacyParams, go_on: Callable[[], None]
     ) -> dict[str, Any]:
         """Attack a release and return what was found, JSON-ready and private.
 
@@ -188,12 +149,12 @@ class Attacker(Check):
         FoundByAttack
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
-        self._last, standing = target.bare(), self._standing
-        if self._settings.hold or (standing and not standing.holds_for(target)):
+        self._last, standing = _bare(release), self._standing
+        if self._settings.hold or (standing and not standing.holds_for(release)):
             standing = None
         names = [name for name in (*ATTACKS_TOLD, AFRESH) if not standing or name not in ALONE]
-        before = tuple(each.bare() for each in self._before)
-        work = _Work(_each(target, before, params, names))
+        before = tuple(map(_bare, self._before))
+        work = _Work(_each(release, before, params, names))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
         if standing:
@@ -225,9 +186,7 @@ class Attacker(Check):
 def share_changed(
     before: tuple[AttributedGraph, NDArray[Any]], now: tuple[AttributedGraph, NDArray[Any]]
 ) -> float:
-    """Return the greater of two shares.
-
-    Of the vertices, and of the edges, of two graphs.
+    """Return the share of vertices or of edges that changed, the greater one.
 
     Counted are those that came, went or have other values. Each graph is given with a name for
     every vertex.
@@ -253,38 +212,51 @@ def share_changed(
     )
 
 
+def _bare(release: GatedRelease) -> GatedRelease:
+    """Return the same without what was worked out of the graphs."""
+    of = release.traced
+    traced = Traced(of.original.bare(), of.released.bare(), of.behind, of.value_at)
+    return dataclasses.replace(release, traced=traced)
+
+
+def _case(release: GatedRelease) -> Case:
+    traced = release.traced
+    return Case(traced.original, traced.released, traced.behind)
+
+
 def _each(
-    target: AttackTarget,
-    before: tuple[AttackTarget, ...],
+    release: GatedRelease,
+    before: tuple[GatedRelease, ...],
     params: PrivacyParams,
     names: Sequence[str],
 ) -> Iterator[tuple[str, Any]]:
     """Yield attacks' results one by one, in the order of `names`."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
     of_the_case = [name for name in names if name in ATTACKS and name != MEMBERSHIP]
-    single = run_each(target.case, params, rng, attacks=of_the_case)
-    history = _since(before, target)
+    case = _case(release)
+    single = run_each(case, params, rng, attacks=of_the_case)
+    history = _since(before, release, case)
     for name in names:
         if name in of_the_case:
             yield next(single)
         elif name == MEMBERSHIP:
-            yield name, membership(target.case.original, params)
+            yield name, membership(case.original, params)
         elif name == AFRESH:
-            yield name, afresh(target.case.original, params)
+            yield name, afresh(case.original, params)
         else:
             yield name, _linked(name, history, params)
 
 
-def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | None:
+def _since(before: tuple[GatedRelease, ...], release: GatedRelease, case: Case) -> History | None:
     """Return the former releases and this one, as far as linkable."""
-    linked = [each for each in before if each.sequence_id == target.sequence_id]
+    linked = [each for each in before if each.sequence_id == release.sequence_id]
     if not linked:
         return None
-    each_one = (*linked, target)
+    each_one = (*linked, release)
     ids = ranks(np.concatenate([each.ids for each in each_one]))
     lives = ranks(np.concatenate([each.lives for each in each_one]))
     return History(
-        [each.case for each in each_one],
+        [*map(_case, linked), case],
         np.split(ids, np.cumsum([len(each.ids) for each in linked])),
         np.split(lives, np.cumsum([len(each.lives) for each in linked])),
     )

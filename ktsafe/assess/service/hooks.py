@@ -59,16 +59,8 @@ class Hooks(Assessment):
     ) -> list[Any]:
         """Run attacks on one release."""
         chosen = ATTACKS if attacks is None else attacks
-        return run(
-            Case(traced.original, traced.released, traced.behind), params, rng, attacks=chosen
-        )
-
-    def attacked_by_seeds(self, traced: Traced) -> list[Any]:
-        """Attack with the whole true network and a few people known."""
-        from ktsafe.assess.attacks.seeds import seeds
-
         case = Case(traced.original, traced.released, traced.behind)
-        return list(seeds(case, np.random.default_rng(0))) if len(case.places) else []
+        return run(case, params, rng, attacks=chosen)
 
     def check(self, settings: AttackSettings) -> Check:
         """Begin to attack releases."""

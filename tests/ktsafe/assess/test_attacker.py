@@ -20,10 +20,11 @@ from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.service import attacker
-from ktsafe.assess.service.attacker import Attacker, AttackTarget
+from ktsafe.assess.service.attacker import Attacker
+from ktsafe.audit import Traced
 from ktsafe.audit.model import Audit
 from ktsafe.sequence import SequenceOptions
-from ktsafe.stream.assessment import AttackSettings
+from ktsafe.stream.assessment import AttackSettings, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from tests.ktsafe.assess.attacks.releases import graph_of, noisy, random_graph
@@ -34,11 +35,17 @@ PARAMS = PrivacyParams(k=5)
 PATIENT = AttackSettings(budget_s=600.0)
 
 
-def shown(case: Case, sequence_id: str = "s", lives: np.ndarray | None = None) -> AttackTarget:
+def shown(case: Case, sequence_id: str = "s", lives: np.ndarray | None = None) -> GatedRelease:
     """Return a case as the service shows it, each vertex with an id of its own number."""
     ids = np.arange(case.released.n_vertices)
     numbers = np.arange(case.original.n_vertices) if lives is None else lives
-    return AttackTarget(sequence_id, case, ids, numbers)
+    return GatedRelease(sequence_id, traced(case), ids, numbers, "")
+
+
+def traced(case: Case) -> Traced:
+    """Return the release beside its truth; values stand at the places of their owners."""
+    behind = case.original_of
+    return Traced(case.original, case.released, behind, np.flatnonzero(behind >= 0))
 
 
 def go_on() -> None:
@@ -61,7 +68,7 @@ def broken_case() -> Case:
 def test_figures_are_those_of_the_suite() -> None:
     """What the service tells is what `ktsafe audit --attacks` finds, in its words, JSON-ready."""
     it = small_case()
-    told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)["attacks"]
+    told = Attacker(PATIENT).check(shown(it), PARAMS, go_on)["attacks"]
     rng = np.random.default_rng(0)
     names = [name for name in ATTACKS_TOLD if name in ATTACKS]
     expected = run(it, PARAMS, rng, attacks=[name for name in names if name != MEMBERSHIP])
@@ -80,7 +87,7 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
     service = Attacker(PATIENT)
 
     def told(sequence_id: str) -> set[str]:
-        found = service.attack(shown(small_case(), sequence_id), PARAMS, go_on)["attacks"]
+        found = service.check(shown(small_case(), sequence_id), PARAMS, go_on)["attacks"]
         return {result["attack"] for result in found["results"] if "changes" in result["attack"]}
 
     both = {"changes.consecutive.true", "changes.consecutive.shown"}
@@ -102,7 +109,7 @@ def test_net_changes_are_attacked_since_the_last_release_but_one(
     service = Attacker(PATIENT)
 
     def told() -> list[str]:
-        found = service.attack(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
+        found = service.check(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
         service.end_build(staged=True)
         return [result["attack"] for result in found]
 
@@ -117,7 +124,7 @@ def test_friends_are_attacked_over_the_releases_that_are_kept(
     service = Attacker(PATIENT)
 
     def told() -> list[str]:
-        found = service.attack(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
+        found = service.check(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
         service.end_build(staged=True)
         return [result["attack"] for result in found]
 
@@ -129,7 +136,7 @@ def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.Monk
     """A release whose vertices and people are numbered anew shows no change at all."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("changes",))
     service, it = Attacker(PATIENT), small_case()
-    service.attack(shown(it), PARAMS, go_on)
+    service.check(shown(it), PARAMS, go_on)
     service.end_build(staged=True)
     rng = np.random.default_rng(1)
     order, people = rng.permutation(it.released.n_vertices), rng.permutation(60)
@@ -137,8 +144,8 @@ def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.Monk
     again = Case(
         it.original.subgraph(people), it.released.subgraph(order), place[it.original_of[order]]
     )
-    now = AttackTarget("s", again, shown(it).ids[order], people)
-    found = service.attack(now, PARAMS, go_on)["attacks"]["results"]
+    now = dataclasses.replace(shown(again, lives=people), ids=shown(it).ids[order])
+    found = service.check(now, PARAMS, go_on)["attacks"]["results"]
     changed = [result["targets"] for result in found if result["attack"].startswith("changes")]
     assert changed == [0, 0]
 
@@ -149,7 +156,7 @@ def test_who_left_is_attacked_by_what_the_release_before_knew(
     """One place changes its value as its owner leaves, and is found: a share of one."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("departure",))
     service, it = Attacker(PATIENT), broken_case()
-    service.attack(shown(it), PARAMS, go_on)
+    service.check(shown(it), PARAMS, go_on)
     service.end_build(staged=True)
     own = int(np.flatnonzero(it.original_of == 0)[0])
     stayed = np.arange(1, it.original.n_vertices)
@@ -162,8 +169,8 @@ def test_who_left_is_attacked_by_what_the_release_before_knew(
             graph_of(codes, it.released.edges),
             np.where(it.original_of == 0, -1, it.original_of - 1),
         )
-        now = AttackTarget("s", after, shown(it).ids, stayed)
-        (found,) = service.attack(now, PARAMS, go_on)["attacks"]["results"]
+        now = dataclasses.replace(shown(after, lives=stayed), ids=shown(it).ids)
+        (found,) = service.check(now, PARAMS, go_on)["attacks"]["results"]
         assert (found["attack"], found["targets"]) == ("departure.named", 1)
         assert found["value"] == pytest.approx(expected or found["control"])
 
@@ -173,11 +180,11 @@ def test_a_release_that_is_surely_found_out_is_held_where_that_is_asked(
 ) -> None:
     """The positive control is told in either case, and stopped with `hold` alone."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
-    told = Attacker(PATIENT).attack(shown(broken_case()), PARAMS, go_on)["attacks"]
+    told = Attacker(PATIENT).check(shown(broken_case()), PARAMS, go_on)["attacks"]
     assert any(result["is_broken"] for result in told["results"])
     assert attacks_of(Audit.of({"attacks": told}))["one_hop"].is_broken
     with pytest.raises(FoundByAttack):
-        Attacker(AttackSettings(600.0, hold=True)).attack(shown(broken_case()), PARAMS, go_on)
+        Attacker(AttackSettings(600.0, hold=True)).check(shown(broken_case()), PARAMS, go_on)
 
 
 def attacks(
@@ -203,7 +210,7 @@ def test_a_spent_budget_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         return []
 
     attacks(monkeypatch, endless)
-    told = Attacker(AttackSettings(0.3)).attack(shown(small_case()), PARAMS, go_on)["attacks"]
+    told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on)["attacks"]
     before = json.dumps(told)
     never.set()
     assert [result["attack"] for result in told["results"]] == ["one_hop.joint"]
@@ -219,7 +226,7 @@ def test_an_attack_that_fails_costs_its_figures_only(monkeypatch: pytest.MonkeyP
 
     attacks(monkeypatch, fails)
     patient = Attacker(AttackSettings(600.0, hold=True))
-    told = patient.attack(shown(small_case()), PARAMS, go_on)["attacks"]
+    told = patient.check(shown(small_case()), PARAMS, go_on)["attacks"]
     assert len(told["results"]) == 1
     assert told["unfinished"] == list(ATTACKS_TOLD[1:])
 
@@ -232,9 +239,9 @@ def test_one_figure_of_many_holds_a_release(monkeypatch: pytest.MonkeyPatch, low
     service = Attacker(AttackSettings(600.0, hold=True))
     if low > 0.2:
         with pytest.raises(FoundByAttack):
-            service.attack(shown(small_case()), PARAMS, go_on)
+            service.check(shown(small_case()), PARAMS, go_on)
     else:
-        assert len(service.attack(shown(small_case()), PARAMS, go_on)["attacks"]["results"]) == 2
+        assert len(service.check(shown(small_case()), PARAMS, go_on)["attacks"]["results"]) == 2
 
 
 def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +252,7 @@ def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.Monk
             pass
 
     attacks(monkeypatch, endless)
-    told = Attacker(AttackSettings(0.3)).attack(shown(small_case()), PARAMS, go_on)["attacks"]
+    told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on)["attacks"]
     assert told["unfinished"] == list(ATTACKS_TOLD[1:])
     for thread in threading.enumerate():
         if thread.name == "ktsafe-attacks":
@@ -280,7 +287,7 @@ def test_what_swallows_the_end_of_an_attack_hears_it_again(
     attacks(monkeypatch, endless)
     gc.callbacks.append(slow)
     try:
-        told = Attacker(AttackSettings(0.3)).attack(shown(small_case()), PARAMS, go_on)["attacks"]
+        told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on)["attacks"]
         for thread in threading.enumerate():
             if thread.name.startswith("ktsafe-attacks"):
                 thread.join(60.0)
@@ -303,7 +310,7 @@ def test_figures_of_a_release_by_itself_stand_until_it_has_changed(
 
     def told(case: Case, release_id: str, *, staged: bool = True) -> dict[str, Any]:
         now = dataclasses.replace(shown(case), release_id=release_id)
-        found = service.attack(now, PARAMS, go_on)
+        found = service.check(now, PARAMS, go_on)
         service.end_build(staged=staged)
         return found
 
@@ -330,7 +337,7 @@ def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.Monke
     cases = (it, dataclasses.replace(it, released=it.released.subgraph(np.arange(63)[::-1])))
     for number in range(8):
         now = dataclasses.replace(shown(cases[number % 2]), release_id=str(number))
-        of.append(service.attack(now, PARAMS, go_on)["attacks"].get("of"))
+        of.append(service.check(now, PARAMS, go_on)["attacks"].get("of"))
         service.end_build(staged=True)
     assert of == [None, "0", "0", None, "3", "3", None, "6"]
 
@@ -340,7 +347,7 @@ def test_a_release_that_may_be_held_is_attacked_whole(monkeypatch: pytest.Monkey
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("own_account",))
     service = Attacker(AttackSettings(600.0, hold=True))
     for _ in range(2):
-        assert "of" not in service.attack(shown(small_case()), PARAMS, go_on)["attacks"]
+        assert "of" not in service.check(shown(small_case()), PARAMS, go_on)["attacks"]
         service.end_build(staged=True)
 
 
@@ -379,13 +386,16 @@ LOADED_LATE = """
 import sys, threading
 import numpy as np
 from ktsafe import PrivacyParams
-from ktsafe.assess.service.attacker import Attacker, AttackTarget
-from ktsafe.stream.assessment import AttackSettings
+from ktsafe.assess.service.attacker import Attacker
+from ktsafe.audit import Traced
+from ktsafe.stream.assessment import AttackSettings, GatedRelease
 from tests.ktsafe.assess.attacks.releases import noisy, random_graph
 
 rng = np.random.default_rng(0)
 case = noisy(random_graph(60, 300, rng), rng, inserted=3, withheld=0)
-target = AttackTarget("s", case, np.arange(len(case.original_of)), np.arange(60))
+behind = case.original_of
+traced = Traced(case.original, case.released, behind, np.flatnonzero(behind >= 0))
+release = GatedRelease("s", traced, np.arange(len(behind)), np.arange(60), "")
 late = set()
 
 def note(event, names):
@@ -395,7 +405,7 @@ def note(event, names):
 attacker = Attacker(AttackSettings(60.0))
 sys.addaudithook(note)
 for _ in range(2):
-    found = attacker.attack(target, PrivacyParams(k=3), lambda: None)
+    found = attacker.check(release, PrivacyParams(k=3), lambda: None)
     attacker.end_build(staged=True)
     assert "afresh" in found
 print(*sorted(late))
@@ -423,7 +433,7 @@ def test_a_service_that_stops_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> 
 
     attacks(monkeypatch, endless)
     with pytest.raises(InterruptedError):
-        Attacker(PATIENT).attack(shown(small_case()), PARAMS, stopping)
+        Attacker(PATIENT).check(shown(small_case()), PARAMS, stopping)
     never.set()
 
 
@@ -452,7 +462,7 @@ def test_what_a_rebase_would_bring_is_told_last_of_all(monkeypatch: pytest.Monke
     """It is the worth of a release of the same truth that has no past."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
     it = small_case()
-    told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)
+    told = Attacker(PATIENT).check(shown(it), PARAMS, go_on)
     assert list(told) == ["attacks", "afresh"]
     assert told["afresh"] == afresh(it.original, PARAMS)
     assert 0 < told["afresh"]["edges"]["f1"] <= 1
