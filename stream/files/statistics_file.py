@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
 
 from ktsafe.connectors.regular_files import read_regular
-from ktsafe.noisy_tables import MICRO, NoisyTable
+from ktsafe.noisy_tables import NoisyTable
 
 STATISTICS: Final = "statistics.json"
 STATISTICS_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -118,14 +117,3 @@ def read_statistics(path: Path) -> Statistics:
         msg = "It is of another version."
         raise ValueError(msg)
     return found
-
-
-def epsilon_spent(parts: Iterable[Spent | None]) -> Fraction:
-    """Return one tie's total cost in some releases' files, by manifests.
-
-    Examples
-    --------
-    >>> epsilon_spent([Spent(400_000), None, Spent(350_000)])
-    Fraction(3, 4)
-    """
-    return Fraction(sum(part.epsilon_micro for part in parts if part is not None), MICRO)

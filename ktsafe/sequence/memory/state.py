@@ -384,11 +384,6 @@ class State:
         self.n_cohorts += int(np.max(cohort)) + 1
         self.current.touched.update(range(before, self.n_cohorts))
 
-    def move_cohort(self, label: int, cls: int) -> None:
-        """Publish another class of a cohort."""
-        self.places.write(self.places.members[label], cls=cls)
-        self.current.touched.add(label)
-
     def remove_cohorts(self, labels: list[int]) -> list[int]:
         """Remove cohorts of places without edges; return their published ids."""
         if not labels:

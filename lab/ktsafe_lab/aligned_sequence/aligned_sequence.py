@@ -40,7 +40,8 @@ def move_agreed(context: StepContext) -> set[int]:
     for label in distinct(places.cohort[people.place[differing]]).tolist():
         classes = distinct(people.cls[places.owners([label])]).tolist()
         if len(classes) == 1:
-            state.move_cohort(label, *classes)
+            places.write(places.members[label], cls=classes[0])
+            state.current.touched.add(label)
             state.count("groups_moved")
     return set()
 
