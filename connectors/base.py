@@ -60,7 +60,7 @@ class Source(Protocol):
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Connect and seek every partition to its next offset.
 
-        That is 0, or the beginning if absent.
+        A partition without one begins at its first record.
 
         `identity` is what `identity()` returned when the positions were stored ({} at first).
 
@@ -138,7 +138,7 @@ class Source(Protocol):
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
         """Tell the source which next offsets are durable. Advisory.
 
-        For lag tools only.
+        Only tools that show lag read it.
         """
 
     def close(self) -> None:

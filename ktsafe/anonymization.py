@@ -131,7 +131,7 @@ def anonymize(
 def anonymize_unverified(request: Request, strategy: Strategy | None = None) -> Anonymized:
     """Return what a strategy makes, in random order and not verified.
 
-    To measure it.
+    Benchmarks measure it.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ class Folded:
     ) -> NDArray[np.int64]:
         """Return the numbers of people, -1 for none; give those that are needed.
 
-        In order of mention.
+        They are given in order of mention.
         """
         numbers = self.places.find(people)
         new = np.flatnonzero(needs & (numbers < 0))

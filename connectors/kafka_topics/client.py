@@ -245,12 +245,12 @@ def check_rights(
 ) -> None:
     """Refuse a topic without the rights that this user needs.
 
-    Where the cluster tells them.
+    Clusters that tell no rights are believed.
 
     Raises
     ------
     Misconfigured
-        So that a right that was never there is no right that was withdrawn, which is waited for.
+        If one is missing. Rights that are withdrawn later are waited for.
     """
     lacking = [right for right in needed if right not in (info.operations or needed)]
     if lacking:
@@ -356,7 +356,7 @@ def known_position(consumer: Any, partition: TopicPartition) -> int | None:
 def known_top(consumer: Any, partition: TopicPartition) -> int | None:
     """Return an assigned partition's end, open transactions included.
 
-    As fetched last.
+    It is as old as the last fetch.
     """
     state = consumer._subscription.assignment.get(partition)  # noqa: SLF001
     return None if state is None or state.highwater is None else int(state.highwater)

@@ -115,7 +115,7 @@ def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 def _headers(data: bytes, at: int) -> tuple[tuple[tuple[str, bytes], ...], int]:
     """Return the headers of a record.
 
-    In Kafka a header's value may be null.
+    A null value becomes empty bytes.
     """
     n_headers, at = decode_varint(data, at)
     if n_headers < 0:

@@ -64,7 +64,7 @@ class ReleaseView:
     def bare(self) -> Self:
         """Return the same without what was worked out of it.
 
-        That is as large once more.
+        What is worked out takes as much memory again.
         """
         return dataclasses.replace(self)
 

@@ -1,6 +1,6 @@
 """The true person of each released vertex.
 
-For measures that need the true graph.
+Measures that need the true graph take it from here.
 """
 
 from __future__ import annotations

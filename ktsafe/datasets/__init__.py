@@ -1,7 +1,4 @@
-"""Synthetic graphs and feeds, functions of their random generator.
-
-And networks in files.
-"""
+"""Synthetic graphs and feeds, and networks in files."""
 
 from ktsafe.datasets.social_feed import life, social_feed
 from ktsafe.datasets.social_network import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork

@@ -194,7 +194,7 @@ class Protected:
     def to_html(self) -> str:
         """Return the report of `ktsafe audit --page` as one page of HTML.
 
-        Private.
+        The page is private.
 
         It attacks the release, which takes seconds, on large networks minutes.
         """

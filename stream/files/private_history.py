@@ -45,7 +45,7 @@ def check_there(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
 def finish_rewrites(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
     """Put crashed rewrites in place, if the ledger knows them.
 
-    By their sha256.
+    The ledger knows files by their sha256.
 
     Else it is removed: it may name a person that was deleted since.
     """

@@ -15,7 +15,7 @@ MEMO_MAX: Final = 1 << 14
 class StoredTexts(dict[str | None, str | None]):
     """What the store keeps for a text of an attribute.
 
-    As written, None where it is missing.
+    That is the text as written, None where it is missing.
 
     Raises
     ------

@@ -36,7 +36,7 @@ _READABLE: Final = re.compile(rb"[\t\n\r\x20-\x7e]")
 class Remains(NamedTuple):
     """How many of some ids or values are left, by file.
 
-    And how many stand there by chance.
+    Finds that chance explains are counted apart.
     """
 
     left: dict[str, int]
@@ -81,9 +81,9 @@ def remains(texts: Sequence[str], folders: Iterable[Path]) -> Remains:
 def _readings(
     data: bytes, depth: int = DEPTH_MAX, *, is_noise: bool = False
 ) -> Iterator[tuple[bytes, bool]]:
-    """Yield bytes as they are, and with JSON, CSV and base64 undone.
+    """Yield bytes as they are, and decoded; beside each whether it is noise.
 
-    And whether that is noise.
+    JSON, CSV and base64 are decoded.
     """
     yield data, is_noise
     if not depth:

@@ -1,6 +1,6 @@
 """Access to the HTTP endpoints: for clients with the token.
 
-Without one, for this machine.
+Without a token only this machine has access.
 
 The token comes as `Authorization: Bearer TOKEN`, or as the password of HTTP Basic with any user
 name, which browsers ask for. It travels as it is: beyond loopback a proxy with TLS belongs in

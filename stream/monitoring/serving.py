@@ -87,7 +87,7 @@ class Bounded(socketserver.ThreadingMixIn):
 class Listener:
     """A bound server that answers from `start` to `close`.
 
-    Or within a `with` block.
+    A `with` block closes it, too.
     """
 
     def __init__(self, server: socketserver.BaseServer, thread_name: str) -> None:

@@ -69,10 +69,7 @@ class Following:
             yield f"{PREFIX}{name}", page
 
     def knows(self, releases: int) -> bool:
-        """Whether the release followed last, after so many before it.
-
-        Or it has no more.
-        """
+        """Whether the followed release remembers so many before it, or all."""
         assert self._next is not None
         recent, _ = self._next
         return not recent.since or recent.release - recent.since >= releases

@@ -77,7 +77,7 @@ class _Task:
 class Control(Listener):
     """Listens on a service's socket from `start` to `close`.
 
-    Or within a `with` block.
+    A `with` block closes it, too.
 
     The caller holds the store's lock: a socket that is there already is one of a service that
     ended without removing it.

@@ -70,7 +70,7 @@ def check_configured(
 ) -> None:
     """Compare a state's and sequence's beginnings with the configuration.
 
-    As a start does.
+    A start of the service compares the same.
 
     Raises
     ------

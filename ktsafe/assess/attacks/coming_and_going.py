@@ -31,9 +31,8 @@ UNCHANGED = -2
 def arrival(history: History, params: PrivacyParams) -> list[Result]:
     """Return how many newcomers are found by their time of arrival.
 
-    Also whether people come otherwise.
-
-    Newcomers are the ids that appear after the first release.
+    Newcomers are the ids that appear after the first release. A second figure tells whether people
+    and inserted vertices arrive with other numbers of ties.
 
     Returns
     -------
@@ -155,7 +154,7 @@ def _changes(
 ) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
     """Return columns that tell how ids changed since the release before.
 
-    By values, by ties.
+    One column is of values, the others are of ties.
     """
     columns = []
     for before, after in (

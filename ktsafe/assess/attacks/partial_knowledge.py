@@ -1,6 +1,6 @@
 """Partial knowledge: an attacker with some neighbours, or some wrong ones.
 
-As `one_hop` by counts of quasi-identifier tuples.
+It compares counts of quasi-identifier tuples, as `one_hop` does.
 """
 
 from __future__ import annotations

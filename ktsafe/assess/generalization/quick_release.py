@@ -82,7 +82,7 @@ def membership(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) 
 def load() -> None:
     """Load what `afresh` needs, which it would do itself.
 
-    For callers that may be ended in it.
+    Callers that may be ended at any moment call it beforehand.
     """
     strategy_named(AFRESH.strategy)
 

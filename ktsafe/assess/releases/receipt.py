@@ -156,7 +156,7 @@ def _candidates(release: Release, own: str, mapping: Path) -> set[str]:
 def _follows(before: _ReleaseOfPerson | None, now: _ReleaseOfPerson) -> bool:
     """Whether the person kept the id since the release before.
 
-    In the same sequence.
+    Both releases are of one sequence.
     """
     if before is None or before.own != now.own:
         return False

@@ -63,7 +63,7 @@ class ReleaseWithFigures:
     def heading(self, edition: str) -> dict[str, Any]:
         """Return what both editions begin with.
 
-        Which release it is, and what it promises.
+        That names the release and its promise.
         """
         manifest = self.manifest
         return {
@@ -206,7 +206,7 @@ def risk_curve(audit: Audit) -> dict[str, Any] | None:
 def describe_risk(curve: Mapping[str, Any] | None) -> str:
     """Return a risk curve in a few lines.
 
-    Where draws differ, the least and the greatest.
+    Points whose draws differ have the least and the greatest.
     """
     if curve is None:
         return "risk      not measured: nobody is shown"

@@ -73,9 +73,7 @@ class InspectedColumn:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Inspection:
-    """What was understood of a network. It holds ids and values.
-
-    For its owner's eyes.
+    """Private account of what was understood of a network.
 
     Attributes
     ----------

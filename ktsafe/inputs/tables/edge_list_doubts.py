@@ -191,7 +191,7 @@ def refuse_lines(lines: Lines) -> None:
 def fault_of_id(name: str) -> str:
     """Return why a text is no id, empty if it may.
 
-    In a list without a header.
+    This is asked of lists without a header.
 
     Examples
     --------
