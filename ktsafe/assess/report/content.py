@@ -152,8 +152,8 @@ def safety(audit: Audit, *, covers_changes: bool = False) -> dict[str, Any]:
         `verdict`: "good", "short" (of people, or of attacks that were run) or "broken", and its
         `title`. `findings` as in `ktsafe.stream.files.verdict`. `guarantees`: see there. `people`:
         how many candidates are people. `margin_until`: when the margin of cohorts is expected to
-        be used up. `attacks`, `attacks_of` (the release that was attacked by
-        itself, if it is a former one), `attacks_unfinished`, `structure`, `risk_curve`.
+        be used up. `attacks`, `attacks_of` (the release that was attacked,
+        if it is a former one), `attacks_unfinished`, `structure`, `risk_curve`.
     """
     found = findings(audit, covers_changes=covers_changes)
     title = TITLES.get(found[0].kind, found[0].says) if found else GOOD

@@ -5,8 +5,8 @@ longer than that for it. The two releases before are kept in memory, so what cha
 attacked, too.
 Last of all, the release is compared with one of the same true graph that has no past.
 
-What changed is attacked with every release. The figures of a release by itself stand for a few
-releases of nearly the same truth, and say so (decision 67).
+What changed since the release before is attacked each time. Figures of all other attacks stand for
+a few releases of nearly the same truth, and say so (decision 67).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ CHANGED_MAX: Final = 0.01
 """Share of the people, or of the ties; while no more has changed, figures stand."""
 STANDS_FOR: Final = 12
 """Releases for which figures stand at most, that of the attacks among them."""
-ALONE: Final = frozenset({*ATTACKS, AFRESH})
-"""What is found of a release by itself, whatever came before."""
+CHANGES: Final = frozenset({"changes", "net_changes", "departure"})
+"""Attacks on what changed, which run with every release."""
 OVER_TIME: Final[Mapping[str, SequenceAttack]] = {
     "friends_values_over_time": lambda history, params, rng: friends_values(
         history, params, rng, "friends_values_over_time", counts=()
@@ -83,6 +83,8 @@ class _Standing:
         Of the release that was attacked.
     original, lives:
         Its true graph, and a number for every true vertex.
+    before:
+        How many former releases were attacked with it.
     found:
         The results by attack.
     releases:
@@ -93,18 +95,21 @@ class _Standing:
     release_id: str
     original: AttributedGraph
     lives: NDArray[np.int64]
+    before: int
     found: Mapping[str, Any]
     releases: int = 1
 
     @classmethod
-    def of(cls, release: GatedRelease, found: Mapping[str, Any]) -> _Standing:
+    def of(cls, release: GatedRelease, before: int, found: Mapping[str, Any]) -> _Standing:
         """Return what was found of a release that was attacked just now."""
         original = release.traced.original
-        return cls(release.sequence_id, release.release_id, original, release.lives, found)
+        return cls(release.sequence_id, release.release_id, original, release.lives, before, found)
 
-    def holds_for(self, now: GatedRelease) -> bool:
-        """Whether it stands for another release."""
-        if self.sequence_id != now.sequence_id or self.releases >= STANDS_FOR:
+    def holds_for(self, now: GatedRelease, before: int) -> bool:
+        """Whether it stands for another release, with so many former ones in memory."""
+        if (self.sequence_id, self.before) != (now.sequence_id, before):
+            return False
+        if self.releases >= STANDS_FOR:
             return False
         was, is_now = self.original.bare(), now.traced.original
         return share_changed((was, self.lives), (is_now, now.lives)) <= CHANGED_MAX
@@ -141,7 +146,7 @@ class Attacker(Check):
         dict
             `attacks`: `results` as in `Result.to_mapping`, and `unfinished`:
             attacks that the budget left no time for, or that failed; `of`: the release that was
-            attacked by itself, if it is a former one. `afresh`, if there was time: what a
+            attacked, if it is a former one. `afresh`, if there was time: what a
             rebase would bring, see `ktsafe.assess.releases.worth.afresh`.
 
         Raises
@@ -150,18 +155,19 @@ class Attacker(Check):
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
         self._last, standing = _bare(release), self._standing
-        if self._settings.hold or (standing and not standing.holds_for(release)):
+        linked = (each for each in self._before if each.sequence_id == release.sequence_id)
+        before = tuple(map(_bare, linked))
+        if self._settings.hold or (standing and not standing.holds_for(release, len(before))):
             standing = None
-        names = [name for name in (*ATTACKS_TOLD, AFRESH) if not standing or name not in ALONE]
-        before = tuple(map(_bare, self._before))
+        names = [name for name in (*ATTACKS_TOLD, AFRESH) if not standing or name in CHANGES]
         work = _Work(_each(release, before, params, names))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
         if standing:
             now_standing = dataclasses.replace(standing, releases=standing.releases + 1)
         else:
-            alone = {name: found[name] for name in ALONE if name in found}
-            now_standing = _Standing.of(self._last, alone)
+            stands = {name: found[name] for name in found if name not in CHANGES}
+            now_standing = _Standing.of(self._last, len(before), stands)
         self._next_standing = now_standing
         found = {**now_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
@@ -248,17 +254,16 @@ def _each(
 
 
 def _since(before: tuple[GatedRelease, ...], release: GatedRelease, case: Case) -> History | None:
-    """Return the former releases and this one, as far as linkable."""
-    linked = [each for each in before if each.sequence_id == release.sequence_id]
-    if not linked:
+    """Return the former releases and this one, if there are former ones."""
+    if not before:
         return None
-    each_one = (*linked, release)
+    each_one = (*before, release)
     ids = ranks(np.concatenate([each.ids for each in each_one]))
     lives = ranks(np.concatenate([each.lives for each in each_one]))
     return History(
-        [*map(_case, linked), case],
-        np.split(ids, np.cumsum([len(each.ids) for each in linked])),
-        np.split(lives, np.cumsum([len(each.lives) for each in linked])),
+        [*map(_case, before), case],
+        np.split(ids, np.cumsum([len(each.ids) for each in before])),
+        np.split(lives, np.cumsum([len(each.lives) for each in before])),
     )
 
 

@@ -300,11 +300,10 @@ def test_what_swallows_the_end_of_an_attack_hears_it_again(
     assert gc.isenabled()
 
 
-def test_figures_of_a_release_by_itself_stand_until_it_has_changed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_figures_stand_until_the_truth_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are those of the release that they name, and only of one that was staged."""
-    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop", "changes"))
+    over_time = "friends_values_over_time"
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop", "changes", over_time))
     service, it = Attacker(PATIENT), small_case()
     other = dataclasses.replace(it, original=it.original.subgraph(np.arange(60)[::-1]))
 
@@ -314,19 +313,23 @@ def test_figures_of_a_release_by_itself_stand_until_it_has_changed(
         service.end_build(staged=staged)
         return found
 
-    def alone(found: dict[str, Any]) -> tuple[object, object]:
+    def standing(found: dict[str, Any]) -> tuple[object, object]:
         results = found["attacks"]["results"]
-        return [r for r in results if r["attack"].startswith("one_hop")], found["afresh"]
+        return [r for r in results if not r["attack"].startswith("changes")], found["afresh"]
+
+    def attacks(found: dict[str, Any]) -> set[str]:
+        return {each["attack"].partition(".")[0] for each in found["attacks"]["results"]}
 
     assert "of" not in told(it, "0", staged=False)["attacks"]
-    first, second, third = (told(it, name) for name in "123")
-    assert [found["attacks"].get("of") for found in (first, second, third)] == [None, "1", "1"]
-    assert alone(first) == alone(second) == alone(third)
-    assert len(second["attacks"]["results"]) > len(first["attacks"]["results"])
-    fourth = told(other, "4")
-    assert "of" not in fourth["attacks"]
-    assert alone(fourth) != alone(first)
-    assert told(other, "5")["attacks"]["of"] == "4"
+    found = [told(it, name) for name in "12345"]
+    assert [each["attacks"].get("of") for each in found] == [None, None, None, "3", "3"]
+    assert standing(found[2]) == standing(found[3]) == standing(found[4])
+    assert attacks(found[0]) == {"one_hop"}
+    assert attacks(found[4]) == {"one_hop", "changes", over_time}
+    changed = told(other, "6")
+    assert "of" not in changed["attacks"]
+    assert standing(changed) != standing(found[4])
+    assert told(other, "7")["attacks"]["of"] == "6"
 
 
 def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,18 +338,18 @@ def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.Monke
     monkeypatch.setattr(attacker, "STANDS_FOR", 3)
     service, it, of = Attacker(PATIENT), small_case(), []
     cases = (it, dataclasses.replace(it, released=it.released.subgraph(np.arange(63)[::-1])))
-    for number in range(8):
+    for number in range(9):
         now = dataclasses.replace(shown(cases[number % 2]), release_id=str(number))
         of.append(service.check(now, PARAMS, go_on)["attacks"].get("of"))
         service.end_build(staged=True)
-    assert of == [None, "0", "0", None, "3", "3", None, "6"]
+    assert of == [None, None, None, "2", "2", None, "5", "5", None]
 
 
 def test_a_release_that_may_be_held_is_attacked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """No figure of a former release decides whether one is held."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("own_account",))
     service = Attacker(AttackSettings(600.0, hold=True))
-    for _ in range(2):
+    for _ in range(4):
         assert "of" not in service.check(shown(small_case()), PARAMS, go_on)["attacks"]
         service.end_build(staged=True)
 
