@@ -71,8 +71,6 @@ class History(Observer):
         self.counts: Counter[str] = Counter()
         self.trace = 0
         self.debug = False
-        self.crash_at: int | None = None
-        """A step at which the process dies, whatever the seed says."""
         self.rate = dice.choice((0.0, 0.003, 0.01, 0.03, 0.08))
         self.late_rate = dice.choice((0.0, 0.05, 0.3))
         self.is_quiet = self.is_commanded = False
@@ -223,8 +221,6 @@ class History(Observer):
         self.trace = zlib.crc32(name.encode(), self.trace)
         self.counts["steps"] += 1
         dice = self.dice
-        if self.counts["steps"] == self.crash_at:
-            raise Crash(name)
         if self.misfortunes.refuses(name):
             raise unavailable(name)
         if self.is_quiet:
@@ -479,8 +475,6 @@ class History(Observer):
         for process in order:
             code = process.live(is_last=True)
             self._noted(code)
-            if code is None:  # by `crash_at`
-                code = process.live(is_last=True)
             if code is Exit.OK:
                 self.finisher = process
                 return

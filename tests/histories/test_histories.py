@@ -3,13 +3,9 @@
 import pytest
 
 from tests.histories.__main__ import line, told
-from tests.histories.history import History
-from tests.histories.judge import judge
 from tests.histories.planted import PLANTED, planted
 
 SEEDS = range(1, 61)
-SMALL = 42
-"""A history of few steps."""
 USED_UP = 1395
 """A history in which more people leave a cohort than its margin."""
 FOUND_BY = {
@@ -69,22 +65,6 @@ def test_a_seed_is_one_history():
     """Run again it takes the same steps, and publishes the same bytes."""
     for seed in (2, 7, 16, 24, 25, 45):
         assert line(told(seed)) == line(told(seed))
-
-
-def test_a_crash_at_any_step_loses_and_repeats_nothing(tmp_path):
-    """Crash before and after every call that reads or writes something, then start again."""
-    step, steps = 0, 1
-    while step < steps:
-        step += 1
-        history = History(SMALL, tmp_path / str(step))
-        history.rate = history.late_rate = 0.0
-        history.theme, history.crash_at = "plain", step
-        history.run()
-        judge(history)
-        assert not history.problems, (step, line(history))
-        assert history.codes["killed"] == 1 or step > history.counts["steps"]
-        steps = history.counts["steps"]
-    assert steps > 150
 
 
 @pytest.mark.parametrize("name", FOUND_BY)

@@ -26,8 +26,7 @@ from ktsafe.stream.release.audits import audited
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import _read_back
 from tests import feeds, sealed
-from tests.memory_connectors import Crash
-from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event
+from tests.stream.service.simulation import SCHEMA, World, disk_store, event
 
 OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
 PARAMS = PrivacyParams(k=2, alpha="1/2")
@@ -86,14 +85,6 @@ def seals(world):
     manifests = [files["manifest.json"] for _, files in world.releases.releases.values()]
     found = check_seals(manifests, [key])
     return [(check.signature, check.size, check.problems) for check in found]
-
-
-def freshness(world):
-    """Return how far each release follows the network, as the private audits tell."""
-    audits = [
-        json.loads(path.read_text()) for path in sorted(world.folder.glob("audit/*/audit.json"))
-    ]
-    return [audit["freshness"] for audit in audits]
 
 
 def guarantees(world):
@@ -232,38 +223,6 @@ def test_nothing_is_shown_for_longer_than_the_manifest_says(tmp_path):
         assert max(planned.values(), default=0) <= 2
         assert all(planned[pair] == n - 1 for pair, n in in_a_row.items())
     assert in_a_row
-
-
-def crash_and_recover(undisturbed, world_at, step):
-    """Crash at a step, run again, and compare every byte; return whether it crashed at all."""
-    world = world_at(step)
-    wire = Tripwire(step)
-    try:
-        world.run(wire=wire)
-    except Crash:
-        seen = world.digests()
-        world.run()
-        assert world.digests() | seen == world.digests(), wire.crashed_in
-        assert seals(world) == seals(undisturbed), wire.crashed_in
-        assert contents(world) == contents(undisturbed), wire.crashed_in
-        assert world.graph() == undisturbed.graph()
-        assert freshness(world) == freshness(undisturbed)
-        return True
-    return False
-
-
-@pytest.mark.parametrize(("kind", "first", "stride"), [("memory", 0, 41), ("disk", 11, 113)])
-def test_a_crash_at_any_step_changes_no_byte(undisturbed, tmp_path, kind, first, stride):
-    """Whenever it crashes, every release comes out as if it had not."""
-
-    def world_at(step):
-        folder = tmp_path / str(step)
-        return world_of(folder, **(on_disk(folder) if kind == "disk" else {}))
-
-    step = first
-    while crash_and_recover(undisturbed, world_at, step):
-        step += stride
-    assert step > 150
 
 
 def test_a_restart_after_every_release_changes_no_byte(undisturbed, tmp_path):

@@ -16,9 +16,8 @@ from ktsafe.stream.files.statistics_file import STATISTICS, Spent
 from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.snapshotter import YEAR_US, share_micro, spent_micro
 from ktsafe.stream.slots import parse_slots
-from tests.memory_connectors import Crash
 from tests.stream.release.test_linked import EVENTS, PARAMS
-from tests.stream.service.simulation import SLOT_US, Tripwire, World
+from tests.stream.service.simulation import SLOT_US, World
 
 OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
 PER_RELEASE = 300_000
@@ -124,23 +123,6 @@ def test_without_a_budget_nothing_is_added(tmp_path):
     for folder in folders(world, tmp_path / "read"):
         assert not (folder / STATISTICS).exists()
         assert "statistics" not in json.loads((folder / "manifest.json").read_text())
-
-
-def test_a_crash_draws_no_other_noise(tmp_path):
-    """A release that is built again has the same statistics, byte for byte."""
-    straight = world_of(tmp_path / "a")
-    straight.run()
-    expected = [files[STATISTICS] for _, files in straight.releases.releases.values()]
-    world = world_of(tmp_path / "b")
-    seen = []
-    for step in (40, 80, 120, 160, 200):
-        with pytest.raises(Crash):
-            world.run(wire=Tripwire(step))
-        staged = (tmp_path / "b" / "staging").glob(f"*/{STATISTICS}")
-        seen += [path.read_bytes() for path in staged]
-    world.run()
-    assert [files[STATISTICS] for _, files in world.releases.releases.values()] == expected
-    assert set(seen) <= set(expected)
 
 
 @pytest.mark.parametrize("every", ["30s", "1d", "14d", "4w", "month"])

@@ -74,40 +74,6 @@ def test_the_feed_goes_on_after_a_drain(tmp_path):
     assert world.graph() == known([[*FIRST, *more], SECOND])
 
 
-def crash_everywhere(world_of, total):
-    """Crash at every `total`-th step, start again, and check what is there in the end."""
-    step = 0
-    while True:
-        world = world_of(step)
-        wire = Tripwire(step)
-        try:
-            world.run(wire=wire)
-        except Crash:
-            seen = world.digests()
-            world.run()
-            final = world.digests()
-            assert {r: final[r] for r in seen} == seen, wire.crashed_in
-            check_history(world)
-            letters = {(e.record.partition, e.record.offset) for e in world.letters}
-            assert letters == {(0, 3)}, wire.crashed_in
-            step += total
-        else:
-            return step
-
-
-def test_a_crash_loses_and_repeats_nothing_on_disk(tmp_path):
-    """Crash before or after every seventh call of store, ledger, source and sinks; start again.
-
-    At every call, with releases that cost nothing: `tests.histories`.
-    """
-
-    def world_of(step):
-        folder = tmp_path / str(step)
-        return small_world(folder, store=disk_store(folder / "store", SCHEMA))
-
-    assert crash_everywhere(world_of, 7) > 150
-
-
 def test_a_sink_that_does_not_answer_is_asked_again_with_the_same_bytes(tmp_path):
     """Errors before and after the effect: each release is published once, unchanged."""
     world = small_world(tmp_path)
