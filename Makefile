@@ -148,11 +148,11 @@ reference: $(STAMP) ## write the reference of configuration, commands and metric
 	$(RUN) -m tests.ops.reference docs
 
 kernels: $(STAMP) ## compile all kernels for this Python and platform, and put them into the package
-	rm -rf build/kernels ktsafe/compiled_kernels/kernels-*
+	rm -rf build/kernels ktsafe/kernels/kernels-*
 	mkdir -p build/kernels
 	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= \
 		$(VENV)/bin/ktsafe warm
-	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.compiled_kernels.shipped_kernels
+	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.kernels.shipped_kernels
 
 wheel: $(STAMP) ## build the wheels into ./dist; after `make kernels` ktsafe's holds them
 	rm -rf build/lib build/bdist.*  # Modules that are gone would be packed, too.
@@ -185,7 +185,7 @@ constraints: $(READY) ## write the files of constraints anew, with the newest ve
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
-	rm -rf $(VENV) build dist ktsafe/compiled_kernels/kernels-* *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist ktsafe/kernels/kernels-* *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(PACKAGES) lab tests ops -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip takes seven times as long; it knows the way to an index that only its settings name.

@@ -1,17 +1,21 @@
 """kt-safe anonymization of attributed graphs: arrays in, arrays out.
 
-Only `ktsafe.reader` and `ktsafe.inputs` read files, and nothing here reads a clock, the
+Only `ktsafe.reader` and `ktsafe.graph.inputs` read files, and nothing here reads a clock, the
 environment or a global random state, but for where compiled kernels are kept
-(`ktsafe.compiled_kernels`). Each name is loaded when it is first asked for: for the errors alone
+(`ktsafe.kernels`). Each name is loaded when it is first asked for: for the errors alone
 nobody waits for the compiler.
 """
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-from ktsafe.lazy import loads
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Names
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ktsafe.anonymization import Anonymized, anonymize
+    from ktsafe.anonymization.one_release import Anonymized, anonymize
+    from ktsafe.anonymization.strategies import AnonymizeOptions
     from ktsafe.errors import (
         BelowMinimumUtility,
         Infeasible,
@@ -21,14 +25,12 @@ if TYPE_CHECKING:
         NotKTSafe,
     )
     from ktsafe.graph import MISSING, AttributedGraph, Schema
-    from ktsafe.inputs.inspecting import inspect
-    from ktsafe.options import AnonymizeOptions
+    from ktsafe.graph.inputs.inspecting import inspect
     from ktsafe.params import PrivacyParams
     from ktsafe.protection.protect import protect
     from ktsafe.protection.protected import Protected
     from ktsafe.protection.snapshots import Sequence
     from ktsafe.reader import read
-    from ktsafe.version import __version__
 
 __all__ = [
     "MISSING",
@@ -52,7 +54,32 @@ __all__ = [
     "read",
 ]
 
-__getattr__ = loads(
+
+def loads(package: dict[str, Any], homes: Mapping[str, Names[str]]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package: it loads a name when it is first asked for.
+
+    The compiler takes a second to load, and the errors of a package are needed without it.
+
+    Parameters
+    ----------
+    package:
+        The globals of the package; what was loaded stays there.
+    homes:
+        Modules, and the public names that each of them defines.
+    """
+    home_of = {name: home for home, names in homes.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in home_of:
+            message = f"module {package['__name__']!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        package[name] = getattr(import_module(home_of[name]), name)
+        return package[name]
+
+    return load
+
+
+_load = loads(
     globals(),
     {
         "ktsafe.errors": (
@@ -64,13 +91,19 @@ __getattr__ = loads(
             "BelowMinimumUtility",
         ),
         "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
-        "ktsafe.inputs.inspecting": ("inspect",),
-        "ktsafe.options": ("AnonymizeOptions",),
+        "ktsafe.graph.inputs.inspecting": ("inspect",),
+        "ktsafe.anonymization.strategies": ("AnonymizeOptions",),
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),
         "ktsafe.protection.snapshots": ("Sequence",),
-        "ktsafe.anonymization": ("Anonymized", "anonymize"),
+        "ktsafe.anonymization.one_release": ("Anonymized", "anonymize"),
         "ktsafe.reader": ("read",),
-        "ktsafe.version": ("__version__",),
     },
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("ktsafe")
+    return _load(name)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from ktsafe.compiled_kernels import kernel_cache
+from ktsafe.kernels import kernel_cache
 
 CACHE_NOTICE = kernel_cache.choose_kernel_folder()
 IGNORED: Final = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ktsafe.strategies import Entry, Plan, Request
+from ktsafe.anonymization.strategies import Entry, Plan, Request
 
 NOBODY = np.zeros(0, dtype=np.int32)
 

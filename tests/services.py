@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ktsafe.datasets import SOCIAL_FEED_SCHEMA, social_feed
+from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, social_feed
 from tests import feeds, running
 
 ATTRIBUTES: dict[str, Any] = {

@@ -16,16 +16,16 @@ CONCEPTS = {
     "edit_distance": "lab/ktsafe_lab/verify_hops/edit_distance.py",
     "protection_set": "lab/ktsafe_lab/verify_hops/protection_sets.py",
     "kt_safe": "ktsafe/verify/kt_safe_verdict.py",
-    "cost": "ktsafe/audit/cost.py",
-    "anonymization": "ktsafe/anonymization.py",
+    "cost": "ktsafe/audit/usefulness.py",
+    "anonymization": "ktsafe/anonymization/one_release.py",
     "partitioning": "lab/ktsafe_lab/paper/partitioning.py",
     "partition_set": "lab/ktsafe_lab/paper/partition_set.py",
     "cost_model": "lab/ktsafe_lab/paper/cost_model.py",
     "merging": "lab/ktsafe_lab/paper/merging.py",
     "candidate_set": "lab/ktsafe_lab/paper/candidate_set.py",
     "pivot": "lab/ktsafe_lab/paper/pivots.py",
-    "kt_tree": "ktsafe/exact/kt_tree.py",
-    "window": "ktsafe/sequence_audit/windows.py",
+    "kt_tree": "ktsafe/anonymization/exact/kt_tree.py",
+    "window": "ktsafe/audit/sequence/candidates.py",
 }
 """By the word that you look for: where the concept is."""
 

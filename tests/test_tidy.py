@@ -117,7 +117,7 @@ def test_no_two_classes_share_a_name() -> None:
 
 
 def test_kernels_declare_how_they_are_compiled() -> None:
-    """By `ktsafe.kernels`, or with cache and without fastmath: safety is decided exactly."""
+    """By `kernels.compiler`, or with cache and without fastmath: safety is decided exactly."""
     kernels = 0
     for path in MODULES:
         for where, function in functions(path):

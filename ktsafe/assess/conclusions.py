@@ -79,7 +79,7 @@ def conclusions(truth: AttributedGraph, released: AttributedGraph) -> list[Concl
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> graph = uniform(50, 200, rng=np.random.default_rng(1), n_tuples=2)
     >>> {one.error for one in conclusions(graph, graph)}
     {0.0}

@@ -3,10 +3,9 @@
 What it cost, how private and how useful it is.
 """
 
-from ktsafe.audit.cost import cost_parts
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.release_audit import audit_release, audit_traced, changed_values, values_told
-from ktsafe.audit.usefulness import Overlap, Usefulness, usefulness
+from ktsafe.audit.usefulness import Overlap, Usefulness, cost_parts, usefulness
 
 __all__ = [
     "Overlap",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import kernel
+from ktsafe.kernels.compiler import kernel
 from ktsafe.verify._attribute_distance_core import WideRows, scaled_limit, wide_similar
 
 

@@ -27,7 +27,7 @@ def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[d
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> graph = uniform(20, 30, rng=np.random.default_rng(1))
     >>> [row["from"] for row in degree_bands(graph, graph)]
     [0, 1, 2, 4, 8]

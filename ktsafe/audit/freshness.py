@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit.usefulness import Overlap
-from ktsafe.edges import edge_ends, edge_keys, n_common_edges, renumbered
-from ktsafe.latest_graph import of_dark_pairs
-from ktsafe.numbering import came_and_went, ranks
+from ktsafe.graph.edges import edge_ends, edge_keys, n_common_edges, renumbered
+from ktsafe.graph.latest_graph import of_dark_pairs
+from ktsafe.graph.numbering import came_and_went, ranks
 
 AGES: Final = (1, 2, 4, 8, 12)
 """The ages that are reported, in releases."""
@@ -200,7 +200,7 @@ class Freshness:
     came_true:
         Of the edges that appeared, those that are true ties.
     latest:
-        The edges of the latest graph (`ktsafe.latest_graph`) beside all true ties.
+        The edges of the latest graph (`ktsafe.graph.latest_graph`) beside all true ties.
     """
 
     ties: AgedTies

@@ -69,7 +69,7 @@ class Suppressed(PartFigures, frozen=True):
 
 
 class Cost(PartFigures, frozen=True):
-    """Elements by which the release differs from the truth, see `ktsafe.audit.cost.cost_parts`."""
+    """Elements by which the release differs from the truth, see `cost_parts`."""
 
     inserted_vertices: int = 0
     deleted_vertices: int = 0
@@ -174,7 +174,7 @@ class SequenceFigures(PartFigures, frozen=True):
 
 
 class SequenceAudit(PartFigures, frozen=True):
-    """What the auditor of the sequence found, see `ktsafe.sequence_audit.findings`."""
+    """What the auditor of the sequence found, see `ktsafe.audit.sequence.findings`."""
 
     safe: bool | None = None
     checked: Checked = Checked()

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import n_common_edges, renumbered
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.edges import n_common_edges, renumbered
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def trace(
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
     >>> traced = trace(graph, graph)
     >>> len(traced.real), traced.n_shared_edges

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.cost import cost_parts
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.privacy_figures import privacy_figures
-from ktsafe.audit.usefulness import usefulness
+from ktsafe.audit.usefulness import cost_parts, usefulness
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
 
@@ -62,7 +61,7 @@ def audit_release(
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> from ktsafe import anonymize
     >>> rng, params = np.random.default_rng(0), PrivacyParams(k=5)
     >>> graph = uniform(100, 300, rng=rng, n_tuples=2)
@@ -87,7 +86,7 @@ def audit_traced(
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> from ktsafe.audit import trace
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
     >>> audit_traced(trace(graph, graph), PrivacyParams(k=5))["cost"]["total"]
@@ -112,7 +111,7 @@ def changed_values(traced: Traced) -> dict[str, int]:
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> from ktsafe.audit import trace
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
     >>> changed_values(trace(graph, graph))["sensitive_values"]

@@ -8,13 +8,23 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ktsafe.anonymization import anonymize
-from ktsafe.attributes.named_values import Named, named_values, people_of_values
-from ktsafe.buckets import Border
+from ktsafe.anonymization.one_release import anonymize
+from ktsafe.anonymization.strategies import (
+    MIN_F1,
+    Aim,
+    AnonymizeOptions,
+    Effort,
+    Generalize,
+    Progress,
+    Values,
+    check_strategy,
+    default_strategy,
+)
 from ktsafe.errors import BelowMinimumUtility, InvalidParams
 from ktsafe.graph import NONE, AttributedGraph, Groups, Schema
-from ktsafe.inputs.memory.in_memory import given
-from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, Values
+from ktsafe.graph.inputs.in_memory import given
+from ktsafe.graph.schema_check import Border
+from ktsafe.graph.schemas import Named, named_values, people_of_values
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
 from ktsafe.protection.truth import (
@@ -25,7 +35,6 @@ from ktsafe.protection.truth import (
     spelt_groups,
     true_graph,
 )
-from ktsafe.strategies import Progress, check_strategy, default_strategy
 from ktsafe.stream.assessment import Advised, assessment, is_installed
 from ktsafe.verify import verify_graph
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ktsafe.anonymization import Anonymized
-from ktsafe.attributes.named_values import Named
+from ktsafe.anonymization.one_release import Anonymized
 from ktsafe.audit import Traced, audit_release, trace, usefulness
 from ktsafe.audit.usefulness import Overlap, Usefulness
 from ktsafe.graph import AttributedGraph
-from ktsafe.notebook import html_table
+from ktsafe.graph.schemas import Named
 from ktsafe.params import PrivacyParams
+from ktsafe.reader.published import html_table
 from ktsafe.stream.assessment import Advised, assessment, is_installed
 from ktsafe.stream.files.releases_write import ReleaseHeader
 from ktsafe.stream.files.single_release import (

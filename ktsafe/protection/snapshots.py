@@ -9,16 +9,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ktsafe.attributes.schema_text import schema_toml
-from ktsafe.buckets import Border
 from ktsafe.errors import raise_together
 from ktsafe.graph import Groups, Schema
-from ktsafe.inputs.memory.in_memory import given
-from ktsafe.inputs.memory.input_faults import extra_faults, value_faults
-from ktsafe.notebook import html_table
+from ktsafe.graph.inputs.in_memory import given
+from ktsafe.graph.inputs.input_faults import extra_faults, value_faults
+from ktsafe.graph.schema_check import Border
+from ktsafe.graph.schemas import schema_toml
 from ktsafe.protection.truth import columns_of, declared, spelt
 from ktsafe.reader import read
-from ktsafe.reader.published import StudiedRelease
+from ktsafe.reader.published import StudiedRelease, html_table
 
 Table = list[tuple[Any, ...]]
 

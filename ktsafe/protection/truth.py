@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ktsafe.attributes.composite import check_part, composite_sensitive
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, raise_together
 from ktsafe.graph import NONE, AttributedGraph, Schema
-from ktsafe.inputs.memory.in_memory import Given
-from ktsafe.inputs.memory.input_faults import absent_faults, extra_faults, value_faults
-from ktsafe.inputs.spelling import code_text, value_text
-from ktsafe.schema_check import ON_PURPOSE, check_texts
+from ktsafe.graph.inputs.in_memory import Given
+from ktsafe.graph.inputs.input_faults import absent_faults, extra_faults, value_faults
+from ktsafe.graph.inputs.spelling import code_text, value_text
+from ktsafe.graph.schema_check import ON_PURPOSE, check_texts
+from ktsafe.graph.schemas import check_part, composite_sensitive
 
 Sensitive = str | Collection[str] | None
 Values = Collection[object]

@@ -9,9 +9,8 @@ Estimate(value=0.257, low=0.243, high=0.271, source='tables')
 """
 
 from ktsafe.reader.estimates import FIGURES, Estimate
-from ktsafe.reader.folders import NotARelease, Withdrawn, read
+from ktsafe.reader.folders import Change, NotARelease, Releases, Withdrawn, read
 from ktsafe.reader.published import StudiedRelease, StudiedTable
-from ktsafe.reader.series import Change, Releases
 
 __all__ = [
     "FIGURES",

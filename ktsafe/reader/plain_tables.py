@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.numbering import ID_DIGITS, Ids
+from ktsafe.graph.numbering import ID_DIGITS, Ids
 
 _EDGE_LINE: Final = 2 * ID_DIGITS + 2
 """Bytes of two ids of 16 digits, a comma and the end of the line."""

@@ -1,10 +1,11 @@
-"""One release as its reader has it: the graph, and figures of the network behind it."""
+"""What objects show of themselves in a notebook."""
 
 from __future__ import annotations
 
 import dataclasses
+import html
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
-from ktsafe.notebook import html_table
 from ktsafe.reader.estimates import (
     ACROSS,
     CHANGES,
@@ -33,13 +33,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def html_table(rows: Iterable[tuple[str, str]]) -> str:
+    """Return names and texts as a table of HTML.
+
+    Examples
+    --------
+    >>> print(html_table([("ties", "a < b")]))
+    <table><tr><th style='text-align:left'>ties</th><td style='text-align:left'>a &lt; b</td></tr></table>
+    """  # noqa: E501 -- one line of HTML
+    inside = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+        f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+        for name, text in rows
+    )
+    return f"<table>{inside}</table>"
+
+
+# One release as its reader has it: the graph, and figures of the network behind it.
+
 RAKES = 100
 """Rounds in which weights are fitted to the tables of several attributes."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StudiedTable:
-    """Noisy counts of the true network, see `ktsafe.noisy_tables.NoisyTable`."""
+    """Noisy counts of the true network, see `ktsafe.statistics.noisy_tables.NoisyTable`."""
 
     of: str
     by: str | None

@@ -5,7 +5,7 @@ Sticky cohorts, moved as a whole.
 
 from typing import TYPE_CHECKING
 
-from ktsafe.lazy import loads
+from ktsafe import loads
 
 if TYPE_CHECKING:
     from ktsafe.sequence.cost_figures import Figures

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_ends
 from ktsafe.errors import NotKTSafe
+from ktsafe.graph.edges import edge_ends
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import SequenceSpec

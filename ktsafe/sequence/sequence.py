@@ -77,7 +77,7 @@ class SequenceEngine:
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> from ktsafe import PrivacyParams
     >>> from ktsafe.sequence import Changes, SequenceOptions
     >>> rng = np.random.default_rng(0)

@@ -9,18 +9,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_ends, edge_keys
 from ktsafe.errors import InvalidGraph
+from ktsafe.graph.edges import edge_ends, edge_keys
 from ktsafe.sequence import gate
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.births import publish_ready
-from ktsafe.sequence.people.departures import depart, move_groups
-from ktsafe.sequence.people.exchange import exchange_values
-from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive, shows_missing
+from ktsafe.sequence.people.cohorts import depart, move_groups, publish_ready
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
+from ktsafe.sequence.people.values import (
+    exchange_values,
+    keep_company,
+    show_sensitive,
+    shows_missing,
+)
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 

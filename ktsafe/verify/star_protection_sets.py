@@ -1,12 +1,16 @@
-"""Protection sets for one hop in the walk reading: stars.
+"""How the verifier divides its work among threads.
 
-The edit distance of two stars is twice the difference of their degrees, so locations (class,
-degree, histogram) are sorted, and each is compared with those of its class within a band of sizes.
+Results never depend on it.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import queue
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +18,81 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import _stars_core as core
 from ktsafe.verify._attribute_distance_core import Locations, WideRows
-from ktsafe.verify.protection_counts import Coded
-from ktsafe.verify.threads import in_threads, ranges, threads_for
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def threads_for(workers: int | None) -> int:
+    """Return how many threads to use; None asks for one per core."""
+    return workers or os.cpu_count() or 1
+
+
+def ranges(n: int, parts: int) -> list[tuple[int, int]]:
+    """Return begin and stop of equal ranges of 0..n - 1."""
+    return [(n * i // parts, n * (i + 1) // parts) for i in range(parts)]
+
+
+def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
+    """Return what the work gives for each part, in their order."""
+    todo = list(parts)
+    if min(threads, len(todo)) <= 1:
+        return [work(part) for part in todo]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, todo))
+
+
+# A checked graph, and the counts of its protection sets: what judges take and return.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Coded:
+    """A checked graph as `ktsafe.verify` codes it.
+
+    Attributes
+    ----------
+    columns:
+        int32, shape (n, q): the number of each attribute value, numbered through.
+    offsets:
+        int64, shape (q + 1,): attribute a has the columns offsets[a]..offsets[a + 1] - 1.
+    classes:
+        int64, shape (n,): class of equal quasi-identifiers.
+    edges:
+        int32, shape (m, 2): each edge once.
+    flags:
+        bool, shape (n, f).
+    """
+
+    columns: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    edges: NDArray[np.int32]
+    flags: NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ProtectionCounts:
+    """The sizes of all protection sets.
+
+    Attributes
+    ----------
+    certain, undecided:
+        int64, shape (1 + f, n): members that are proven, and those whose edit distance stayed
+        undecided; all of them, and those with each flag. None: nothing stayed undecided.
+    undecided_pairs:
+        Pairs of vertices whose edit distance stayed undecided.
+    """
+
+    certain: NDArray[np.int64]
+    undecided: NDArray[np.int64] | None = None
+    undecided_pairs: int = 0
+
+
+# Protection sets for one hop in the walk reading: stars.
+#
+# The edit distance of two stars is twice the difference of their degrees, so locations (class,
+# degree, histogram) are sorted, and each is compared with those of its class within a band of
+# sizes.
 
 COLUMNS_MAX = 512
 """Attribute values beyond which histograms are kept as runs rather than as a dense matrix."""

@@ -26,11 +26,15 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.plug_ins import found as offered_judge
+from ktsafe.params import found as offered_judge
 from ktsafe.verify.kt_safe_verdict import Failure, Verdict
-from ktsafe.verify.protection_counts import Coded, ProtectionCounts
-from ktsafe.verify.star_protection_sets import star_protection_sets
-from ktsafe.verify.threads import in_threads, threads_for
+from ktsafe.verify.star_protection_sets import (
+    Coded,
+    ProtectionCounts,
+    in_threads,
+    star_protection_sets,
+    threads_for,
+)
 
 __all__ = ["Failure", "Verdict", "verify", "verify_flags", "verify_graph"]
 
@@ -132,7 +136,7 @@ def verify_graph(
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> graph = uniform(50, 100, rng=np.random.default_rng(0), n_tuples=2)
     >>> verify_graph(graph, PrivacyParams(k=10)).is_safe
     False

@@ -31,11 +31,10 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization import anonymize_unverified
+from ktsafe.anonymization.one_release import anonymize_unverified
+from ktsafe.anonymization.strategies import Effort, Request, strategy_names
 from ktsafe.audit import cost_parts, trace, usefulness
-from ktsafe.datasets.synthetic import uniform
-from ktsafe.options import Effort
-from ktsafe.strategies import Request, strategy_names
+from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.workers.pool import Workers
 from ktsafe.verify import verify_graph
 

@@ -29,14 +29,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization import Anonymized, anonymize_unverified
+from ktsafe.anonymization.exact.kt_tree import cohorts_of, neighbour_counts
+from ktsafe.anonymization.one_release import Anonymized, anonymize_unverified
+from ktsafe.anonymization.rare_classes import prepare
+from ktsafe.anonymization.strategies import Effort, Request
 from ktsafe.assess.conclusions import conclusions, summary
-from ktsafe.datasets.synthetic import uniform
-from ktsafe.edges import edge_keys
-from ktsafe.exact.kt_tree import cohorts_of, neighbour_counts
-from ktsafe.options import Effort
-from ktsafe.rare_classes import prepare
-from ktsafe.strategies import Request
+from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.edges import edge_keys
 from ktsafe.verify import verify_graph
 from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound
 from lab.benchmarks.bench_anonymize import from_folder

@@ -57,8 +57,8 @@ STAGES: Final = {
     "write release": ("ktsafe.stream.files.releases_write:write_release",),
     "read back": ("ktsafe.stream.release.snapshotter:read_release",),
     "auditor": ("ktsafe.stream.release.linked:LinkedReleases.judge",),
-    "auditor: verifier": ("ktsafe.sequence_audit.auditor:verify",),
-    "auditor: truth": ("ktsafe.sequence_audit.containment:TruthComparison.judge",),
+    "auditor: verifier": ("ktsafe.audit.sequence.auditor:verify",),
+    "auditor: truth": ("ktsafe.audit.sequence.containment:TruthComparison.judge",),
     "seal": ("ktsafe.stream.release.snapshotter:seal_manifest",),
     "usefulness": (
         "ktsafe.stream.release.snapshotter:trace",

@@ -37,10 +37,10 @@ from typing import Final, get_args
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.options import Aim
+from ktsafe.anonymization.strategies import Aim
+from ktsafe.audit.sequence import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
-from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from lab.benchmarks.sequences.ablations import PEOPLE, TIES, Changed, changed, options_of
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded, synthetic
 from lab.benchmarks.sequences.history import History

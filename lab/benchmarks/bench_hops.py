@@ -29,9 +29,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.anonymization import Anonymized
-from ktsafe.datasets.synthetic import uniform
-from ktsafe.edges import edge_keys
+from ktsafe.anonymization.one_release import Anonymized
+from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.edges import edge_keys
 from ktsafe.verify import verify_flags, verify_graph
 from ktsafe.verify.verifier import _checked, _coded
 from ktsafe_lab.verify_hops.protection_sets import ProtectionSets, protection_sets

@@ -29,11 +29,11 @@ from statistics import mean
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.assess.attacks.coming_and_going import departure
+from ktsafe.assess.attacks.changes import departure
 from ktsafe.assess.attacks.common.history import History as Attacked
+from ktsafe.audit.sequence import Promise, SequenceAuditor
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
-from ktsafe.sequence_audit import Promise, SequenceAuditor
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.benchmarks.bench_growing import released
 from lab.benchmarks.bench_turnover import case_of

@@ -23,13 +23,12 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization import anonymize_unverified
+from ktsafe.anonymization.one_release import anonymize_unverified
+from ktsafe.anonymization.strategies import Effort, Request
 from ktsafe.assess.utility import degree_emd
 from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.audit.privacy_figures import privacy_figures
-from ktsafe.datasets.synthetic import uniform
-from ktsafe.options import Effort
-from ktsafe.strategies import Request
+from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder
 

@@ -34,14 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe.anonymization.strategies import Effort
 from ktsafe.assess.attacks.common.case import Case
 from ktsafe.assess.attacks.denoised import denoised
 from ktsafe.assess.utility import structure
 from ktsafe.audit import trace, usefulness
-from ktsafe.edges import edge_keys
-from ktsafe.options import Effort
+from ktsafe.audit.sequence.continuity import EdgeAges
+from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions, Step
-from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder
 

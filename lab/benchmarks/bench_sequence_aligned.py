@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization import anonymize_everybody
+from ktsafe.anonymization.one_release import anonymize_everybody
+from ktsafe.anonymization.strategies import Request
+from ktsafe.audit.sequence import Promise
 from ktsafe.sequence import Changes, SequenceOptions
-from ktsafe.sequence_audit import Promise
-from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
 from ktsafe_lab.aligned_sequence import AlignedAuditor, AlignedRelease, AlignedSequence
 from lab.benchmarks.bench_hops import digest, exact

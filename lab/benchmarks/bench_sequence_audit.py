@@ -23,7 +23,7 @@ import networkx as nx
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
+from ktsafe.audit.sequence import AuditedRelease, Promise, SequenceAuditor
 
 SIZES = {"small": [(1_000, 5, 3)], "full": [(10_000, 50, 15), (100_000, 10, 150)]}
 """People, releases, rounds of ties added per release."""

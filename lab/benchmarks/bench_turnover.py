@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.assess.attacks.coming_and_going import arrival, departure
+from ktsafe.assess.attacks.changes import arrival, departure
 from ktsafe.assess.attacks.common.case import Case
 from ktsafe.assess.attacks.common.history import History
 from ktsafe.assess.attacks.common.result import Result

@@ -13,11 +13,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization import anonymize_everybody, anonymize_in_order
+from ktsafe.anonymization.one_release import anonymize_everybody, anonymize_in_order
+from ktsafe.anonymization.strategies import Request, strategy_named
 from ktsafe.assess.utility import as_networkit, hops_between
 from ktsafe.audit import trace, usefulness
-from ktsafe.datasets import uniform
-from ktsafe.strategies import Request, strategy_named
+from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper import graph_generation
 from ktsafe_lab.paper._pivots_core import pruned_pairs

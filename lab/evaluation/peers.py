@@ -39,7 +39,7 @@ from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks import run as attack
 from ktsafe.assess.generalization.quick_release import HELD_OUT as HELD_OUT_PEOPLE
 from ktsafe.assess.releases.worth import without_attributes
-from ktsafe.edges import edge_keys
+from ktsafe.graph.edges import edge_keys
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.benchmarks.sequences.growing_feeds import demo_network

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.datasets import uniform
+from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.subgraph import ExpandedSubgraph
 from lab.evaluation.paper_edit_distance import Rooted, are_within

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import kernel
-from ktsafe.sequence_audit._candidates_core import Rows
+from ktsafe.audit.sequence._candidates_core import Rows
+from ktsafe.kernels.compiler import kernel
 
 
 @kernel

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ktsafe.strategies import Entry
+from ktsafe.anonymization.strategies import Entry
 
 _PAPER: Final = "ktsafe_lab.paper.paper_strategies"
 

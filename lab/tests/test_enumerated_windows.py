@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence_audit import AuditedRelease, Promise
+from ktsafe.audit.sequence import AuditedRelease, Promise
 from ktsafe_lab import enumerated_windows
 from ktsafe_lab.enumerated_windows import EnumeratingAuditor
-from tests.ktsafe.sequence_audit.naive_sequence import (
+from tests.ktsafe.audit.sequence.naive_sequence import (
     histories,
     k_deltas,
     linked_view,

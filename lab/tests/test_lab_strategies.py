@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, NotKTSafe, PrivacyParams, anonymize
-from ktsafe.datasets import uniform
-from ktsafe.options import Effort
-from ktsafe.strategies import is_own, strategy_named, strategy_names
-from tests.ktsafe.exact.graphs import graphs as few_classes
+from ktsafe.anonymization.strategies import Effort, is_own, strategy_named, strategy_names
+from ktsafe.graph.datasets import uniform
+from tests.ktsafe.anonymization.exact.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params
 from tests.ktsafe.test_anonymize import check_order, check_release
 

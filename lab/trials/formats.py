@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.ktsafe.inputs.formats.written_networks import WRITERS, read_damaged, written
-from tests.ktsafe.inputs.tables import written_lists, written_tables
+from tests.ktsafe.graph.inputs.formats.written_networks import WRITERS, read_damaged, written
+from tests.ktsafe.graph.inputs.tables import written_lists, written_tables
 
 Outcome = tuple[str, str]
 SPELLING: Final = {

@@ -21,11 +21,11 @@ from statistics import median
 import numpy as np
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
-from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
 from ktsafe.reader import FIGURES, Estimate, Releases, StudiedRelease, StudiedTable
 from ktsafe.reader.estimates import CHANGES
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
+from ktsafe.statistics.noisy_tables import MICRO, SecretBytes, noisy_tables
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded
 from lab.trials.attacks_with_statistics import began_and_ended
 from tests.feeds import Slot, slots_of

@@ -20,8 +20,8 @@ import msgspec
 import numpy as np
 
 from ktsafe.assess.commands.demo import JOINING, RATES
-from ktsafe.datasets import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork, life
-from ktsafe.datasets.social_feed import START
+from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork, life
+from ktsafe.graph.datasets.social_network import START
 from ktsafe.stream.commands.run import serve
 from ktsafe.stream.config import settings as configuration
 from ktsafe.stream.slots import MonthlySlots, rfc3339

@@ -17,11 +17,20 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ktsafe.anonymization.strategies import (
+    MIN_F1,
+    Aim,
+    AnonymizeOptions,
+    Effort,
+    Generalize,
+    RareQi,
+    Values,
+    check_strategy,
+    default_strategy,
+)
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
-from ktsafe.inputs.tables.names import chosen_columns
-from ktsafe.options import MIN_F1, Aim, AnonymizeOptions, Effort, Generalize, RareQi, Values
+from ktsafe.graph.inputs.tables.names import chosen_columns
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.assessment import assessment, check_installed
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
@@ -41,7 +50,7 @@ from ktsafe.stream.process.command_line import (
 from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from ktsafe.anonymization import Anonymized
+    from ktsafe.anonymization.one_release import Anonymized
     from ktsafe.audit import Traced
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release
@@ -212,8 +221,8 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
-    from ktsafe.attributes.named_values import named_values
     from ktsafe.audit import values_told
+    from ktsafe.graph.schemas import named_values
     from ktsafe.stream.files.composite_schema import CompositeSchema
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
     from ktsafe.stream.files.releases_write import ReleaseHeader
@@ -312,7 +321,7 @@ def _generalized(
     source: GraphFile, places: Paths, params: PrivacyParams, keep: list[str]
 ) -> tuple[GraphFile, str]:
     """Return the graph told as is advised, and the advice in words."""
-    from ktsafe.attributes.named_values import people_of_values
+    from ktsafe.graph.schemas import people_of_values
 
     declared = places.hierarchies or places.schema
     hooks = assessment("--generalize auto")

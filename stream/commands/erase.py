@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ktsafe.inputs.spelling import id_text
+from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.state.errors import StateLocked
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Config, Json, Wait, Yes, ask_first, say

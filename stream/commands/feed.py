@@ -47,7 +47,7 @@ def generate(
         raise ConfigError(msg, hint="Name a file with --out.")
     import numpy as np
 
-    from ktsafe.datasets import social_feed
+    from ktsafe.graph.datasets import social_feed
 
     rng = np.random.default_rng(seed)
     count = write_feed(out, social_feed(people=people, days=days, rng=rng))
@@ -138,7 +138,7 @@ def write_feed(out: str, events: Iterable[dict[str, Any]]) -> int:
 
 def write_schema(path: Path) -> None:
     """Write the schema file of the generated feeds."""
-    from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+    from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA
 
     schema = SOCIAL_FEED_SCHEMA
     path.write_text(

@@ -32,9 +32,9 @@ def inspect_files(
     Nothing is released. What it prints holds ids and values: it is for you alone. The exit code
     is 2 if `ktsafe anonymize` would refuse the files; the last lines say why.
     """
-    from ktsafe.inputs.inspecting import inspect
-    from ktsafe.inputs.inspecting.inspected import lists_people
-    from ktsafe.inputs.tables.names import chosen_columns
+    from ktsafe.graph.inputs.inspecting import inspect
+    from ktsafe.graph.inputs.inspecting.inspected import lists_people
+    from ktsafe.graph.inputs.tables.names import chosen_columns
 
     if schema is not None:
         check_page(schema)

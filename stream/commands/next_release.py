@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ktsafe.inputs.tables.names import chosen_columns
+from ktsafe.graph.inputs.tables.names import chosen_columns
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Columns, Edges, Json, Vertices
 

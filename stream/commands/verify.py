@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.errors import InvalidParams
+from ktsafe.kernels import kernel_cache
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json, say

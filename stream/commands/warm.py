@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
-from ktsafe.compiled_kernels import kernel_cache
+from ktsafe.kernels import kernel_cache
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import Progress, phases
 from ktsafe.stream.process.command_line import Json, say

@@ -24,7 +24,7 @@ from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.letters import Payload
 from ktsafe.connectors.signing import Signer
 from ktsafe.graph import Schema
-from ktsafe.plug_ins import found
+from ktsafe.params import found
 from ktsafe.stream.config.section import Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest.debezium import Tables

@@ -18,7 +18,7 @@ import msgspec
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.letters import PREFIX
 from ktsafe.connectors.signing import Signer
-from ktsafe.inputs.tables.names import ENDS, ROLES
+from ktsafe.graph.inputs.tables.names import ENDS, ROLES
 from ktsafe.stream.config.connector_kinds import (
     ConnectorTable,
     DeadLettersTable,

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from ktsafe import PrivacyParams, Schema
+from ktsafe.anonymization.strategies import MIN_F1, Aim, Values
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.options import MIN_F1, Aim, Values
 from ktsafe.reader.readme import ABOUT
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.assessment import AttackSettings, check_installed, is_installed

@@ -5,7 +5,7 @@
     sensitive = ["health", "income"]
     sensitive_values = { health = ["chronic"], income = ["none"] }
 
-Source: Section 2.1 of the paper, "Graph Model"; see `ktsafe.attributes.composite`.
+Source: Section 2.1 of the paper, "Graph Model"; see `ktsafe.graph.schemas`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.attributes.composite import check_part, composite_sensitive
-from ktsafe.buckets import Border
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import NONE
+from ktsafe.graph.schema_check import Border
+from ktsafe.graph.schemas import check_part, composite_sensitive
 
 JOINT: Final = "+"
 """Between the names of the parts, in the name of the composite attribute."""

@@ -16,11 +16,11 @@ from msgspec import UNSET, UnsetType
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import BadLines, InvalidGraph, numbered, raise_together, told_lines
 from ktsafe.graph import NONE
-from ktsafe.inputs import Network, read_network
-from ktsafe.inputs.spelling import code_text, value_text
-from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
-from ktsafe.inputs.tables.people_and_ties import People, missing_notes
-from ktsafe.inputs.tables.table_files import PARQUET
+from ktsafe.graph.inputs import Network, read_network
+from ktsafe.graph.inputs.spelling import code_text, value_text
+from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.inputs.tables.people_and_ties import People, missing_notes
+from ktsafe.graph.inputs.tables.table_files import PARQUET
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
 
@@ -35,7 +35,7 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `nominal`: attributes whose values are codes, and no numbers.
     `ties`: what counts as one, "any" row, "mutual" ones, or those of some kinds.
     Without `sensitive` nobody has a sensitive attribute.
-    Values are spelt as they are read (`ktsafe.inputs.spelling`): `1.0` is `1`.
+    Values are spelt as they are read (`ktsafe.graph.inputs.spelling`): `1.0` is `1`.
     """
 
     quasi_identifiers: list[str]
@@ -168,7 +168,7 @@ def read_graph(
         A table with ids and a column per attribute of the schema (others are ignored); None: the
         vertices are those that the file of edges names, with the attributes it has.
     edges:
-        Any file that `ktsafe.inputs.read_network` reads.
+        Any file that `ktsafe.graph.inputs.read_network` reads.
     columns:
         Which columns hold ids and ends of ties, where their names do not say so.
 
@@ -245,7 +245,7 @@ class _ListedPeople:
 
     def faults(self) -> list[InvalidGraph]:
         """Return what is wrong with values, and what the schema names and nobody has."""
-        from ktsafe.inputs.memory import input_faults  # noqa: PLC0415 -- loads kernels
+        from ktsafe.graph.inputs import input_faults  # noqa: PLC0415 -- loads kernels
 
         if self.listed is None:
             return []

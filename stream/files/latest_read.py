@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from ktsafe.latest_graph import of_dark_pairs
+from ktsafe.graph.latest_graph import of_dark_pairs
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.files.releases_write import csv_lines
 

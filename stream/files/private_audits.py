@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.audit.sequence import Declared
 from ktsafe.errors import InvalidGraph
-from ktsafe.sequence_audit import Declared
 from ktsafe.stream.files.certificates import (
     CERTIFICATE,
     VALUES,

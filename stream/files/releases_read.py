@@ -24,8 +24,8 @@ from ktsafe import PrivacyParams
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
-from ktsafe.latest_graph import dark_pairs
-from ktsafe.numbering import Ids, are_distinct, classes_of
+from ktsafe.graph.latest_graph import dark_pairs
+from ktsafe.graph.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.reader.readme import README
 from ktsafe.seals import reason_of
@@ -110,7 +110,7 @@ class Manifest(msgspec.Struct, frozen=True):
         The quasi-identifiers that vertices have, in the order of their texts.
     dark:
         Pairs of `classes` that have people on both sides and show no edge; None also where there
-        are more than `ktsafe.latest_graph.PAIRS_MAX`.
+        are more than `ktsafe.graph.latest_graph.PAIRS_MAX`.
     planned:
         For pairs of `classes` how many releases ago what they show, or showed last, was chosen;
         None also where there are more than `PAIRS_MAX`.

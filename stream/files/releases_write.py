@@ -34,14 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.anonymization.strategies import Values
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
-from ktsafe.edges import edge_keys
-from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
-from ktsafe.noisy_tables import NoisyTable
-from ktsafe.numbering import Ids
-from ktsafe.options import Values
+from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.latest_graph import PAIRS_MAX, dark_pairs
+from ktsafe.graph.numbering import Ids
 from ktsafe.reader.readme import README, readme
+from ktsafe.statistics.noisy_tables import NoisyTable
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ktsafe.anonymization import Anonymized
+from ktsafe.anonymization.one_release import Anonymized
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
-from ktsafe.numbering import Ids
+from ktsafe.graph.numbering import Ids
 from ktsafe.stream.files.certificates import in_order, verified, write_permutations
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
 from ktsafe.stream.files.releases_read import Release, read_release

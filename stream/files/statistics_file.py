@@ -18,7 +18,7 @@ from typing import Annotated, Final
 import msgspec
 
 from ktsafe.connectors.regular_files import read_regular
-from ktsafe.noisy_tables import NoisyTable
+from ktsafe.statistics.noisy_tables import NoisyTable
 
 STATISTICS: Final = "statistics.json"
 STATISTICS_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -46,7 +46,7 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One table, see `ktsafe.noisy_tables.NoisyTable`; `scale` is a fraction."""
+    """One table, see `ktsafe.statistics.noisy_tables.NoisyTable`; `scale` is a fraction."""
 
     of: str
     by: str | None

@@ -13,7 +13,7 @@ The four types and their fields are the public format:
 fields are ignored, so producers may add some. A key that is given twice in one object is refused:
 which of both is meant is not known. So are a `kind` of a tie, and `directed` if it is true: a pair
 has one tie or none, and the end of one of several would end it. Ids and values are spelt by
-`ktsafe.inputs.spelling`.
+`ktsafe.graph.inputs.spelling`.
 """  # noqa: E501 -- the format is easier to read unbroken
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import msgspec
 
 from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.spelling import code_text, id_text, value_text
-from ktsafe.schema_check import holds_control
+from ktsafe.graph.inputs.spelling import code_text, id_text, value_text
+from ktsafe.graph.schema_check import holds_control
 from ktsafe.stream.ingest.repeated_keys import has_repeated_key
 
 ID_BYTES_MAX: Final = 1024

@@ -16,9 +16,9 @@ from typing import Final
 from ktsafe import Schema
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.errors import BadLines, KtsafeError
-from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
-from ktsafe.inputs.tables.people_and_ties import People, Ties
-from ktsafe.inputs.tables.table_files import PARQUET, table_at
+from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
+from ktsafe.graph.inputs.tables.table_files import PARQUET, table_at
 from ktsafe.stream.ingest.events import MalformedEvent, checked_id
 from ktsafe.stream.ingest.stored_texts import StoredTexts
 

@@ -25,9 +25,9 @@ from ktsafe import Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 from ktsafe.errors import BadLines, InvalidGraph, raise_together
-from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
-from ktsafe.inputs.tables.people_and_ties import People, Ties
-from ktsafe.inputs.tables.table_files import table_at
+from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
+from ktsafe.graph.inputs.tables.table_files import table_at
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from ktsafe.compiled_kernels.kernel_cache import choose_kernel_folder
+from ktsafe.kernels.kernel_cache import choose_kernel_folder
 
 choose_kernel_folder()
 
@@ -21,13 +21,13 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from ktsafe import AttributedGraph, PrivacyParams, anonymize
+from ktsafe.anonymization.exact.pair_program import Pair, solve
+from ktsafe.anonymization.exact.realization import realize
+from ktsafe.anonymization.exact.rewiring import exchanged
 from ktsafe.audit import audit_release
-from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact.pair_program import Pair, solve
-from ktsafe.exact.realization import realize
-from ktsafe.exact.rewiring import exchanged
+from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor
+from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
-from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
 from ktsafe.stream.process.process import collect_seldom
 from ktsafe.verify import verify_graph
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.audit import Traced, trace
+from ktsafe.audit.sequence import AuditedRelease, CodedTexts, Declared, Promise, TrueGraph
 from ktsafe.errors import InvalidGraph
-from ktsafe.inputs.tables.people_and_ties import People
-from ktsafe.sequence_audit import AuditedRelease, CodedTexts, Declared, Promise, TrueGraph
+from ktsafe.graph.inputs.tables.people_and_ties import People
 from ktsafe.stream.files.graphs import read_graph
 from ktsafe.stream.files.private_audits import place_of
 from ktsafe.stream.files.releases_read import Manifest, Release, ReleaseUnreadable

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
 from ktsafe.audit.freshness import Recent, ReleaseView, follow
-from ktsafe.edges import edge_keys
+from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence import SequenceEngine
 from ktsafe.sequence.sequence import Released
 

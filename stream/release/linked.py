@@ -22,12 +22,12 @@ from typing import Any, Final
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.attributes.named_values import Named, named_values
+from ktsafe.audit.sequence import AuditedRelease, Declared, Promise, SequenceAuditor, Violation
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
-from ktsafe.noisy_tables import TrueChanges
-from ktsafe.numbering import Ids
+from ktsafe.graph.numbering import Ids
+from ktsafe.graph.schemas import Named, named_values
 from ktsafe.sequence import (
     Changes,
     PlannedPair,
@@ -37,11 +37,11 @@ from ktsafe.sequence import (
     SequenceOptions,
     changes_between,
 )
-from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, SequenceAuditor, Violation
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
+from ktsafe.statistics.noisy_tables import TrueChanges
 from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of

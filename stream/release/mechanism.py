@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
-from ktsafe.attributes.named_values import Named
-from ktsafe.noisy_tables import TrueChanges
-from ktsafe.numbering import Ids
+from ktsafe.graph.numbering import Ids
+from ktsafe.graph.schemas import Named
 from ktsafe.state.ledger import (
     PendingCut,
     ReleaseRecord,
     SequenceRecord,
 )
 from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.statistics.noisy_tables import TrueChanges
 from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.ingest.events import TIME_US_MAX
 from ktsafe.stream.slots import rfc3339

@@ -14,7 +14,7 @@ import numpy as np
 
 from ktsafe import AttributedGraph
 from ktsafe.errors import WrittenOtherwise
-from ktsafe.inputs.spelling import looks_missing
+from ktsafe.graph.inputs.spelling import looks_missing
 from ktsafe.sequence import Changes, SequenceEngine
 from ktsafe.stream.process.logs import get_logger
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from ktsafe.sequence_audit import SequenceAuditor, UnknownSavedState
+from ktsafe.audit.sequence import SequenceAuditor, UnknownSavedState
 from ktsafe.stream.process.logs import get_logger
 
 log = get_logger(__name__)

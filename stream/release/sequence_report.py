@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ktsafe import PrivacyParams
 from ktsafe.audit import Usefulness, usefulness
-from ktsafe.sequence_audit import (
+from ktsafe.audit.sequence import (
     KINDS,
     AuditedRelease,
     Findings,

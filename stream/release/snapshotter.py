@@ -23,8 +23,8 @@ from ktsafe.audit.model import Audit, StatisticsBudget
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.signing import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
-from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
+from ktsafe.statistics.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, assessment
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import write_permutations

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_ends, edge_keys, renumbered
+from ktsafe.graph.edges import edge_ends, edge_keys, renumbered
 from ktsafe.sequence import Changes
 from ktsafe.state.snapshot import GraphArrays, lower, upper
 

@@ -19,10 +19,10 @@ from typing import Final
 import numpy as np
 
 from ktsafe import Schema
+from ktsafe.audit.sequence import Declared, TrueGraph
 from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
-from ktsafe.inputs.tables.people_and_ties import People, Ties
-from ktsafe.inputs.tables.table_files import table_at
-from ktsafe.sequence_audit import Declared, TrueGraph
+from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
+from ktsafe.graph.inputs.tables.table_files import table_at
 from ktsafe.stream.ingest import events
 
 Stamp = tuple[int, int]

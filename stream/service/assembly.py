@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, Source
 from ktsafe.connectors.letters import BareLetters
-from ktsafe.noisy_tables import MICRO
+from ktsafe.kernels import kernel_cache
 from ktsafe.state.errors import StateFull, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
+from ktsafe.statistics.noisy_tables import MICRO
 from ktsafe.stream.config.places import audit_folder, private_folder
 from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings

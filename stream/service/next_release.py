@@ -25,8 +25,8 @@ from ktsafe.connectors.snapshots import Dump, SnapshotSource, places
 from ktsafe.connectors.snapshots.dumps import remove
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import Schema
-from ktsafe.inputs.tables.names import NOTHING_CHOSEN, Chosen
-from ktsafe.schema_check import check_alike
+from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.schema_check import check_alike
 from ktsafe.stream.config import settings as configuration
 from ktsafe.stream.config.connector_tables import FilesSinkTable, SnapshotsSourceTable
 from ktsafe.stream.config.places import audit_folder

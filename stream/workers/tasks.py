@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ktsafe.compiled_kernels.kernel_cache import (
+from ktsafe.kernels.kernel_cache import (
     choose_kernel_folder,
     digest_of,
     is_cold,

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from ktsafe.connectors.errors import SinkConflict
 from ktsafe.connectors.kafka_topics import KafkaReleaseReader, chunks
-from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA
 from ktsafe.stream.monitoring.endpoints import Endpoints
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
 from ktsafe.stream.monitoring.status import StatusServer

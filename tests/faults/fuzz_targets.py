@@ -17,7 +17,7 @@ from typing import Any
 
 import atheris
 
-from ktsafe.compiled_kernels.kernel_cache import choose_kernel_folder
+from ktsafe.kernels.kernel_cache import choose_kernel_folder
 
 choose_kernel_folder()
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ktsafe.audit.sequence import Promise, SequenceAuditor
 from ktsafe.connectors.base import MANIFEST
-from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.state.ledger import SequenceRecord, Status
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.release.audits import audited

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ktsafe.assess.report.context import Context
-from ktsafe.assess.report.dossier import dossier
-from ktsafe.assess.report.page import page
-from ktsafe.assess.report.public_page import page as public_page
-from ktsafe.assess.report.public_page import public_content
+from ktsafe.assess.report.dossier import Context, dossier
+from ktsafe.assess.report.page import page, public_content
+from ktsafe.assess.report.page import page as public_page
 from tests.ktsafe.assess.report.examples import private, told
 from tests.ops.browser import CONTRAST, Browser, browser
 

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.anonymization import Anonymized
+from ktsafe.anonymization.one_release import Anonymized
 from ktsafe.assess.attacks import Case, ids_removed, run
-from ktsafe.assess.attacks.seeds import seeds
+from ktsafe.assess.attacks.alignment import seeds
 from ktsafe.assess.releases.attacks import NAMES
 from ktsafe.assess.report.words import NOT_COVERED, parameters
-from ktsafe.datasets.synthetic import uniform
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.files.releases_write import ALONE, TOGETHER
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ktsafe.assess.attacks import Case, Result
-from ktsafe.assess.attacks.sybils import sybils
+from ktsafe.assess.attacks.membership import sybils
 from ktsafe.stream.files.private_audits import read_declared, read_owners
 from ktsafe.stream.files.releases_read import read_release, release_folders
 from ktsafe.stream.release.audits import Truth, traced_of

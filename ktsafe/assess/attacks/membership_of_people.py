@@ -19,14 +19,14 @@ from ktsafe.assess.attacks.common.history import History
 from ktsafe.assess.attacks.common.logistic import judged
 from ktsafe.assess.attacks.common.nearest import least_distances, neighbour_counts
 from ktsafe.assess.attacks.common.result import Result, area_under_curve, auc_result
-from ktsafe.assess.attacks.friends.friends_degrees import (
+from ktsafe.assess.attacks.friends import (
     NARROW,
     bands,
     begins_of_bands,
     from_each_on,
+    kinds_with_values,
 )
-from ktsafe.assess.attacks.friends.friends_values import kinds_with_values
-from ktsafe.assess.attacks.one_hop import Rows
+from ktsafe.assess.attacks.neighbourhoods import Rows
 
 NAME = "membership_of_people"
 Numbers = NDArray[np.int64]

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ktsafe.assess.attacks.common.history import ABSENT, History, tie_keys
 from ktsafe.assess.attacks.common.result import Result, share_result
-from ktsafe.numbering import came_and_went, classes_of
+from ktsafe.graph.numbering import came_and_went, classes_of
 from ktsafe.params import PrivacyParams
 
 Numbers = NDArray[np.int64]

@@ -9,33 +9,26 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ktsafe.assess.attacks.age import age
-from ktsafe.assess.attacks.alignment import alignment
-from ktsafe.assess.attacks.coming_and_going import arrival, departure
+from ktsafe.assess.attacks.alignment import alignment, risk_curve, seeds
+from ktsafe.assess.attacks.changes import arrival, changes, departure, intersection
 from ktsafe.assess.attacks.common.case import Case
 from ktsafe.assess.attacks.common.history import History
 from ktsafe.assess.attacks.common.result import Result
-from ktsafe.assess.attacks.denoised import denoised
-from ktsafe.assess.attacks.friends.friends_degrees import friends_degrees
-from ktsafe.assess.attacks.friends.friends_values import friends_values
-from ktsafe.assess.attacks.friends.sensitive_by_friends import sensitive_by_friends
-from ktsafe.assess.attacks.intersection import intersection
-from ktsafe.assess.attacks.known_changes import changes
+from ktsafe.assess.attacks.denoised import age, denoised
+from ktsafe.assess.attacks.friends import friends_degrees, friends_values, sensitive_by_friends
+from ktsafe.assess.attacks.membership import membership_of_ties, membership_of_vertices
 from ktsafe.assess.attacks.membership_of_people import membership_of_people
-from ktsafe.assess.attacks.membership_of_ties import membership_of_ties
-from ktsafe.assess.attacks.membership_of_vertices import membership_of_vertices
+from ktsafe.assess.attacks.neighbourhoods import (
+    one_hop,
+    partial_knowledge,
+    sensitive_inference,
+    structure,
+    two_hops,
+)
 from ktsafe.assess.attacks.net_changes import net_changes
-from ktsafe.assess.attacks.one_hop import one_hop
 from ktsafe.assess.attacks.own_account import own_account
-from ktsafe.assess.attacks.partial_knowledge import partial_knowledge
-from ktsafe.assess.attacks.risk_curve import risk_curve
-from ktsafe.assess.attacks.seeds import seeds
-from ktsafe.assess.attacks.sensitive_inference import sensitive_inference
-from ktsafe.assess.attacks.structure import structure
-from ktsafe.assess.attacks.two_hops import two_hops
 from ktsafe.errors import InvalidParams
-from ktsafe.params import PrivacyParams
-from ktsafe.plug_ins import found, offered
+from ktsafe.params import PrivacyParams, found, offered
 
 GROUP = "ktsafe.attacks"
 """Entry points by which installed packages add attacks on one release; they run when named."""
@@ -169,7 +162,7 @@ def run(
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.datasets.synthetic import uniform
+    >>> from ktsafe.graph.datasets.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> case = Case(graph, *ids_removed(graph, rng))
@@ -212,7 +205,7 @@ def run_each(
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> case = Case(graph, *ids_removed(graph, rng))
@@ -303,7 +296,7 @@ def run_sequence(
     The same graph twice, under the same ids, and nothing hidden:
 
     >>> from ktsafe.assess.attacks import Case, History, ids_removed
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(100, 600, rng=rng)
     >>> case, ids, persons = Case(graph, *ids_removed(graph, rng)), np.arange(100), np.arange(100)

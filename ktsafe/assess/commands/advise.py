@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.strategies import strategy_names
+from ktsafe.anonymization.strategies import strategy_names
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
@@ -70,11 +70,10 @@ def advise(
     """
     check_installed("`ktsafe advise`")
     ks = numbers(others, "--other-k") if others.strip() else []
-    from ktsafe.assess.generalization.advice import advised
-    from ktsafe.assess.generalization.advice_in_words import attributes_table, corrected, in_words
+    from ktsafe.assess.generalization.advice import advised, attributes_table, corrected, in_words
     from ktsafe.assess.generalization.lattice import Lattice
     from ktsafe.assess.generalization.levels import read_levels
-    from ktsafe.inputs.tables.names import chosen_columns
+    from ktsafe.graph.inputs.tables.names import chosen_columns
     from ktsafe.params import PrivacyParams
     from ktsafe.stream.files.composite_schema import declared_beside
     from ktsafe.stream.files.graphs import read_graph, read_schema
@@ -124,8 +123,8 @@ def _strategies(
     graph: AttributedGraph, params: PrivacyParams, goes_on: Callable[[], bool], seed: int
 ) -> list[dict[str, Any]]:
     """Return strategies' results on the advised graph, as time allowed."""
+    from ktsafe.assess.generalization.advice import STRATEGIES, strategy_price
     from ktsafe.assess.generalization.quick_release import quick_release
-    from ktsafe.assess.generalization.strategy_prices import STRATEGIES, strategy_price
     from ktsafe.errors import Infeasible, InvalidGraph, NotKTSafe
 
     # The laboratory adds two of them.

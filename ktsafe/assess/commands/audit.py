@@ -144,11 +144,9 @@ def _write_page(
     as_json: bool,
 ) -> int:
     """Write the report on the last release, beside all before."""
-    from ktsafe.assess.report import public_page
     from ktsafe.assess.report.content import content
-    from ktsafe.assess.report.context import read_context
-    from ktsafe.assess.report.dossier import dossier
-    from ktsafe.assess.report.page import page
+    from ktsafe.assess.report.dossier import dossier, read_context
+    from ktsafe.assess.report.page import page, public_content, public_page
     from ktsafe.assess.report.sources import told_of
 
     with phases("reporting") as progress:
@@ -157,8 +155,8 @@ def _write_page(
     if public and stated is not None:
         raise ConfigError("A dossier is private.", hint="Leave --context or --public out.")
     if public:
-        found = public_page.public_content(history[-1])
-        text = public_page.page(found)
+        found = public_content(history[-1])
+        text = public_page(found)
         words = "for readers of the release; publish one for a sequence, not one for each release"
     else:
         found = content(history, now())

@@ -21,14 +21,14 @@ from ktsafe.stream.process.command_line import JsonAtEnd
 from ktsafe.stream.process.private_folder import STORE
 
 if TYPE_CHECKING:
-    from ktsafe.datasets import SocialNetwork
+    from ktsafe.graph.datasets import SocialNetwork
     from ktsafe.stream.config.settings import Settings
 
 JOINING: Final = 0.08
 """Newcomers in a year, as a share of the people at the beginning."""
 
 RATES: Final = {"ties": 10.0, "tie_removals": 4.0, "attribute_changes": 5.0, "departures": 0.5}
-"""Mean number of events in the year per newcomer, see `ktsafe.datasets.FeedRates`."""
+"""Mean number of events in the year per newcomer, see `ktsafe.graph.datasets.FeedRates`."""
 
 CONFIG = """\
 # Written by `ktsafe demo`; run it again with: ktsafe run {path} --drain
@@ -114,8 +114,7 @@ def demo(
         # What releases are worth is told below, of all of them.
         text = describe(counts, places.by_name(settings), places.PROMISE, is_private=False)
         typer.echo(text, err=True)
-    from ktsafe.assess.releases.over_time import describe_life
-    from ktsafe.assess.releases.worth import describe_worth
+    from ktsafe.assess.releases.worth import describe_life, describe_worth
 
     found = _worth(settings, seed)
     if as_json:
@@ -141,7 +140,7 @@ def _generate(home: Path, feed: Path, people: int, days: int, seed: int) -> None
     """Write a network as two files, and its future as a feed."""
     import numpy as np
 
-    from ktsafe.datasets import FeedRates, SocialNetwork, life
+    from ktsafe.graph.datasets import FeedRates, SocialNetwork, life
 
     typer.echo(f"generating a social network of {people:,} people, and {days:,} days", err=True)
     network = SocialNetwork(np.random.default_rng(seed))
@@ -179,7 +178,7 @@ def _import(home: Path, settings: Settings) -> None:
     The feed goes on where the files end.
     """
     from ktsafe.connectors.base import TopicPartition
-    from ktsafe.datasets.social_feed import START
+    from ktsafe.graph.datasets.social_network import START
     from ktsafe.stream.config.connector_tables import FilesSourceTable
     from ktsafe.stream.maintenance import state_import
     from ktsafe.stream.service import assembly
@@ -205,8 +204,7 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
 
     None if nothing is published.
     """
-    from ktsafe.assess.releases.over_time import over_releases
-    from ktsafe.assess.releases.worth import worth
+    from ktsafe.assess.releases.worth import over_releases, worth
     from ktsafe.audit.model import Audit
     from ktsafe.stream.config import places
     from ktsafe.stream.files.private_audits import read_audit, read_owners

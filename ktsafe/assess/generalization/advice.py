@@ -1,38 +1,171 @@
-"""How coarsely to tell people: estimates of many settings, and releases of the best.
-
-    lattice of levels of each attribute, left out being the last                  (lattice)
-    from the coarsest setting of each set of attributes that is kept, upwards:
-        take the neighbouring setting that is estimated best, while one is better (lattice)
-    make a quick release of the best; advise it if it is as good as was estimated
-    likewise for other k
-    while time lasts: release the graph as it is, and the settings that no other beats
-
-The price of a release is set by how finely people are told apart, far more than by k. An estimate
-takes milliseconds; what it takes for lost is off by nearly the same factor for similar settings, so
-each release tells better by how much. Releases are by the quick search (`effort = "fast"`); the
-default search gives a little more.
-"""
+"""A strategy's worth, and its weakness against the whole network."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from ktsafe.anonymization.exact.cost_estimate import estimated_worth
+from ktsafe.anonymization.strategies import MIN_F1
+from ktsafe.assess.attacks.alignment import seeds
 from ktsafe.assess.attacks.common.case import Case
-from ktsafe.assess.attacks.one_hop import one_hop
+from ktsafe.assess.attacks.neighbourhoods import one_hop
 from ktsafe.assess.conclusions import conclusions, summary
-from ktsafe.assess.generalization.advice_in_words import in_words
 from ktsafe.assess.generalization.lattice import Lattice, Levels, climbed, starts
 from ktsafe.assess.generalization.quick_release import quick_release
-from ktsafe.audit.usefulness import usefulness
+from ktsafe.audit import Traced, usefulness
 from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
-from ktsafe.exact.cost_estimate import estimated_worth
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.options import MIN_F1
+from ktsafe.graph.schemas import schema_toml
 from ktsafe.params import PrivacyParams
+
+STRATEGIES: Final = ("exact", "robust", "aligned")
+"""Those that an owner chooses among for one hop, by ever fewer ties and people found."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StrategyPrice:
+    """What a release by a strategy is worth.
+
+    Attributes
+    ----------
+    f1:
+        F1 of ties.
+    people:
+        Share of people that are shown.
+    found:
+        Share of the other people whom an attacker finds that knows every true tie, and where 5% of
+        the people are. Nothing is promised about this attacker.
+    """
+
+    f1: float
+    people: float
+    found: float
+
+
+def strategy_price(made: Traced, *, seed: int = 0) -> StrategyPrice:
+    """Return a release's worth, and people found with the whole network.
+
+    Parameters
+    ----------
+    made:
+        The release beside its truth.
+    seed:
+        Draws the people whom the attacker knows.
+
+    Examples
+    --------
+    >>> from ktsafe import PrivacyParams
+    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.assess.generalization.quick_release import quick_release
+    >>> graph = uniform(60, 200, rng=np.random.default_rng(0), n_tuples=2)
+    >>> priced = strategy_price(quick_release(graph, PrivacyParams(k=5), strategy="aligned"))
+    >>> priced.people, 0 <= priced.found <= 1
+    (1.0, True)
+    """
+    worth = usefulness(made)
+    case = Case(made.original, made.released, made.behind)
+    found = 0.0
+    if len(case.places):
+        attacked = seeds(case, np.random.default_rng(seed))
+        found = {result.attack: result.value for result in attacked}["seeds.5%"]
+    return StrategyPrice(worth.edges.f1 or 0.0, worth.vertices.recall or 0.0, found)
+
+
+# Advice as a sentence, and as lines that its owner pastes.
+
+
+def in_words(advice: Advice) -> str:
+    """Return the advice in a sentence."""
+    base, best, lattice = advice.base, advice.best, advice.lattice
+    if not best.people:
+        return f"Nobody can be shown at k = {best.setting.k}: ask for a smaller one."
+    if best.setting == base.setting:
+        return "Keep all quasi-identifiers as they are: grouping values gains little."
+    dropped = [n for n in lattice.graph.schema.quasi_identifiers if n not in best.kept]
+    fewer = fewer_values(lattice, best)
+    parts = [f"drop {' and '.join(f'`{name}`' for name in dropped)}"] if dropped else []
+    if fewer:
+        told = (f"`{name}` in {n} values" for name, n in fewer.items())
+        parts.insert(0, f"tell {', '.join(told)}")
+    said = " and ".join(parts) or "correct the spelling of values"
+    return f"{said[0].upper()}{said[1:]}: {_changes(base, best)}."
+
+
+def fewer_values(lattice: Lattice, tried: Tried) -> dict[str, int]:
+    """Return the attributes that a setting tells with fewer values, and how many it tells."""
+    names = lattice.graph.schema.quasi_identifiers
+    return {
+        name: len(levels[level].texts)
+        for name, levels, level in zip(names, lattice.levels, tried.setting.levels, strict=True)
+        if 0 < level < len(levels)
+    }
+
+
+def corrected(lattice: Lattice) -> dict[str, int]:
+    """Return for each attribute how many spellings were taken for another one, if any were."""
+    names = lattice.graph.schema.quasi_identifiers
+    return {
+        name: len(texts) - len(levels[0].texts)
+        for name, levels, texts in zip(
+            names, lattice.levels, lattice.graph.categories, strict=False
+        )
+        if len(levels[0].texts) < len(texts)
+    }
+
+
+def attributes_table(lattice: Lattice, tried: Tried, declared: Mapping[str, Any]) -> str:
+    """Return an `[attributes]` table in TOML that tells people as a setting does.
+
+    Parameters
+    ----------
+    declared:
+        What else the table says: sensitive attributes and so on.
+    """
+    schema = lattice.schema(tried.setting.levels)
+    left_out = {*lattice.graph.schema.quasi_identifiers} - {*schema.quasi_identifiers}
+    kept = {
+        key: [name for name in value if name not in left_out] if key == "nominal" else value
+        for key, value in declared.items()
+    }
+    return schema_toml(schema, kept)
+
+
+def _changes(base: Tried, best: Tried) -> str:
+    if not base.is_made or best.usefulness is None:
+        return f"F1 of ties about {base.f1:.2f} -> {best.f1:.2f}"
+    words = []
+    for word, kind, figure in (
+        ("precision", "edges", "precision"),
+        ("recall", "edges", "recall"),
+        ("people shown", "vertices", "recall"),
+    ):
+        before, after = (_share(one, kind, figure) for one in (base, best))
+        words.append(f"{word} {before} -> {after}")
+    return ", ".join(words)
+
+
+def _share(one: Tried, kind: str, figure: str) -> str:
+    found = None if one.usefulness is None else one.usefulness[kind][figure]
+    return "none" if found is None else f"{found:.2f}"
+
+
+# How coarsely to tell people: estimates of many settings, and releases of the best.
+#
+# lattice of levels of each attribute, left out being the last                  (lattice)
+# from the coarsest setting of each set of attributes that is kept, upwards:
+# take the neighbouring setting that is estimated best, while one is better (lattice)
+# make a quick release of the best; advise it if it is as good as was estimated
+# likewise for other k
+# while time lasts: release the graph as it is, and the settings that no other beats
+#
+# The price of a release is set by how finely people are told apart, far more than by k. An estimate
+# takes milliseconds; what it takes for lost is off by nearly the same factor for similar settings,
+# so each release tells better by how much. Releases are by the quick search (`effort = "fast"`);
+# the default search gives a little more.
 
 ENOUGH: Final = 0.5
 """F1 of ties from which on one more attribute that is kept is worth more than better ties."""

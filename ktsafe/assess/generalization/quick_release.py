@@ -10,15 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ktsafe.anonymization import anonymize
+from ktsafe.anonymization.one_release import anonymize
+from ktsafe.anonymization.strategies import AnonymizeOptions, strategy_named
 from ktsafe.assess.attacks import Case, Result, run
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.audit import Traced, trace, usefulness
 from ktsafe.errors import Infeasible, NotKTSafe
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import strategy_named
 
 HELD_OUT: Final = 0.2
 """Share of the people who are held out, to ask who is a member."""

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.assess.attacks.structure import NAME as STRUCTURE
-from ktsafe.assess.report.misleading import concluded
-from ktsafe.assess.report.score import score
+from ktsafe.assess.attacks.neighbourhoods import NAME as STRUCTURE
+from ktsafe.assess.report.score import concluded, score
 from ktsafe.assess.report.words import ASSESSED, NOT_COVERED, parameters
 from ktsafe.audit.freshness import RECENT
 from ktsafe.audit.model import AgedFigures, Audit, Cost, Group, TiesOfAge, ToldFreshness, Utility

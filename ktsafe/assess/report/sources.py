@@ -8,8 +8,8 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from ktsafe.assess.releases.measuring import measured
 from ktsafe.assess.report.content import ReleaseWithFigures
+from ktsafe.assess.utility import measured
 from ktsafe.audit.model import Audit
 from ktsafe.errors import InvalidGraph
 from ktsafe.stream.errors import ConfigError

@@ -26,20 +26,17 @@ from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, History, Result, run_each
-from ktsafe.assess.attacks.coming_and_going import departure
-from ktsafe.assess.attacks.friends.friends_degrees import friends_degrees
-from ktsafe.assess.attacks.friends.friends_values import friends_values
-from ktsafe.assess.attacks.friends.sensitive_by_friends import sensitive_by_friends
-from ktsafe.assess.attacks.known_changes import changes
+from ktsafe.assess.attacks.changes import changes, departure
+from ktsafe.assess.attacks.friends import friends_degrees, friends_values, sensitive_by_friends
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.attacks.net_changes import net_changes
 from ktsafe.assess.attacks.suite import SequenceAttack, sampled
 from ktsafe.assess.generalization import quick_release
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.audit import Traced
-from ktsafe.edges import edge_keys
 from ktsafe.graph import AttributedGraph
-from ktsafe.numbering import came_and_went, ranks
+from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import came_and_went, ranks
 from ktsafe.stream.assessment import AttackSettings, Check, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD

@@ -12,7 +12,7 @@ from ktsafe.assess.attacks import ATTACKS, Case, run
 from ktsafe.stream.assessment import Assessment, AttackSettings, Check
 
 if TYPE_CHECKING:
-    from ktsafe.anonymization import Anonymized
+    from ktsafe.anonymization.one_release import Anonymized
     from ktsafe.assess.generalization.advice import Advice
     from ktsafe.audit import Traced
     from ktsafe.graph import AttributedGraph
@@ -76,7 +76,7 @@ class Hooks(Assessment):
         progress: Callable[[str, float], None],
     ) -> dict[str, Any]:
         """Measure utility, and attack."""
-        from ktsafe.assess.releases.measuring import measured
+        from ktsafe.assess.utility import measured
 
         return measured(
             audit, traced.original, traced.released, traced.behind, params, progress=progress
@@ -95,7 +95,7 @@ class Hooks(Assessment):
         self, told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: dict[str, Any]
     ) -> str:
         """Write a report on a release in memory."""
-        from ktsafe.assess.report.protected_page import page_of
+        from ktsafe.assess.report.page import page_of
 
         return page_of(told, made, params, audit)
 

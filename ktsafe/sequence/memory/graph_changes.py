@@ -8,10 +8,10 @@ from collections.abc import Sequence as Rows
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_ends, edge_keys
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.numbering import are_distinct
+from ktsafe.graph.edges import edge_ends, edge_keys
+from ktsafe.graph.numbering import are_distinct
 from ktsafe.sequence.memory.column_table import Integers, ascending
 
 Values = tuple[str, ...]
@@ -105,7 +105,7 @@ def changes_between(
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0))
     >>> some = np.arange(99)
     >>> changes = changes_between(graph, np.arange(100), graph.subgraph(some), some)

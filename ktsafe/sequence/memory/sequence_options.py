@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Self, get_args
 
+from ktsafe.anonymization.strategies import Aim, Effort, Values
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Aim, Effort, Values
 from ktsafe.params import LATER, Mapped
 
 FORMER: Final = MappingProxyType(

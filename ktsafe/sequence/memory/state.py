@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_keys
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import AttributedGraph, Schema
+from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.column_table import (
     NEVER,

@@ -10,8 +10,8 @@ or has another row; leaves and pivots of the other classes are kept. Nothing of 
 it follows from the waiting people, so it is the same after a restart, and forgets departed
 people.
 
-Source: the kt-tree and the pivots of Section 5. *Departure*: as in `ktsafe.exact.kt_tree`, whose
-cuts these are.
+Source: the kt-tree and the pivots of Section 5. *Departure*: as in
+`ktsafe.anonymization.exact.kt_tree`, whose cuts these are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.exact.tree_cuts import AT_BORDERS, leaves_of
+from ktsafe.anonymization.exact.tree_cuts import AT_BORDERS, leaves_of
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence.memory.column_table import Numbers
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_keys
-from ktsafe.exact.closeness import closeness
-from ktsafe.exact.pair_program import Edges
-from ktsafe.exact.rewiring import exchanged
+from ktsafe.anonymization.exact.closeness import closeness
+from ktsafe.anonymization.exact.pair_program import Edges
+from ktsafe.anonymization.exact.rewiring import exchanged
+from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import State

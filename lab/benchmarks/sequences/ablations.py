@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from unittest import mock
 
-from ktsafe.exact.pair_program import solve
+from ktsafe.anonymization.exact.pair_program import solve
 from ktsafe.sequence.memory.sequence_tables import FALSE
 from ktsafe.sequence.memory.state import Current
 from ktsafe.sequence.step import EXACT

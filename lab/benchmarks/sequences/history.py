@@ -25,9 +25,9 @@ from ktsafe.assess.attacks.common.case import Case
 from ktsafe.assess.attacks.denoised import denoised
 from ktsafe.assess.attacks.net_changes import NetChange, guessed
 from ktsafe.assess.conclusions import conclusions, summary
-from ktsafe.edges import edge_keys
+from ktsafe.audit.sequence.continuity import EdgeAges
+from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence import Released, SequenceEngine
-from ktsafe.sequence_audit.persistence import EdgeAges
 
 Numbers = NDArray[np.int64]
 AGES = (1, 4, 8)

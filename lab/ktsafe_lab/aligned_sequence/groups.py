@@ -12,14 +12,12 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization import Anonymized, anonymize_everybody
+from ktsafe.anonymization.one_release import Anonymized, anonymize_everybody
+from ktsafe.anonymization.strategies import AnonymizeOptions, Request
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence.memory.codes import GONE
-from ktsafe.sequence.people.births import come_apart, margin, waiting
-from ktsafe.sequence.people.new_cohorts import draw_published
+from ktsafe.sequence.people.cohorts import come_apart, draw_published, margin, waiting
 from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.strategies import Request
 
 
 def publish_ready(context: StepContext) -> None:

@@ -19,16 +19,16 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor
+from ktsafe.audit.sequence import _profiles_core as core
+from ktsafe.audit.sequence import candidates as windows
+from ktsafe.audit.sequence._candidates_core import Rows
+from ktsafe.audit.sequence.audited_release import grown, stable_codes
+from ktsafe.audit.sequence.candidates import CandidateSets
+from ktsafe.audit.sequence.findings import Violations
+from ktsafe.audit.sequence.profiles import Structure, StructureReader, edge_keys
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor, windows
-from ktsafe.sequence_audit import _profiles_core as core
-from ktsafe.sequence_audit._candidates_core import Rows
-from ktsafe.sequence_audit.audited_release import grown, stable_codes
-from ktsafe.sequence_audit.candidate_sets import CandidateSets
-from ktsafe.sequence_audit.findings import Violations
-from ktsafe.sequence_audit.profiles import Structure, edge_keys
-from ktsafe.sequence_audit.structure_reader import StructureReader
 
 
 def is_symmetry(

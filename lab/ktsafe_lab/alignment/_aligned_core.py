@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import inner_kernel, kernel
+from ktsafe.kernels.compiler import inner_kernel, kernel
 
 EMPTY = -1
 """Occupant of a position that no vertex of the graph has."""

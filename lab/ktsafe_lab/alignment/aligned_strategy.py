@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ktsafe.anonymization.strategies import Effort, Plan, Progress, Request
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress, Request
 from ktsafe_lab.alignment import _aligned_core as core
 from ktsafe_lab.alignment.parts import Part, cut_into_parts, put_back
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import inner_kernel, kernel
+from ktsafe.kernels.compiler import inner_kernel, kernel
 
 TRUE_TOTALS = 0.3
 """What a neighbour more or less of a class counts for, in all members of a cohort together, where

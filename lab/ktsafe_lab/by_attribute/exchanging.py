@@ -18,10 +18,9 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.realization import joined
-from ktsafe.options import Effort
-from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
-from ktsafe.strategies import Request
+from ktsafe.anonymization.exact.realization import joined
+from ktsafe.anonymization.strategies import Effort, Request
+from ktsafe.anonymization.values import QuasiIdentifierSpace
 from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute.targets import Kinds
 

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.exact.kt_tree import Cohorts
-from ktsafe.options import Effort
-from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
-from ktsafe.strategies import Request
+from ktsafe.anonymization.exact.kt_tree import Cohorts
+from ktsafe.anonymization.strategies import Effort, Request
+from ktsafe.anonymization.values import QuasiIdentifierSpace
 from ktsafe_lab.by_attribute import _targets_core as core
 
 TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20, "thorough": 50}

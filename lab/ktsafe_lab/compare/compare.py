@@ -16,10 +16,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ktsafe.anonymization.strategies import Effort, RareQi, default_strategy, strategy_names
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Effort, RareQi
 from ktsafe.params import Reading
-from ktsafe.strategies import default_strategy, strategy_names
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.new_files import check_page, new_file, now

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ktsafe.assess.report import charts
-from ktsafe.assess.report.page import PRIVATE
-from ktsafe.assess.report.rendering import environment
+from ktsafe.assess.report.page import PRIVATE, environment
 from ktsafe.stream.formatting import number, percent
 
 Row = Mapping[str, Any]

@@ -21,11 +21,10 @@ from types import FrameType
 from typing import Any, Literal
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
+from ktsafe.anonymization.strategies import Effort, RareQi, Request, check_strategy
 from ktsafe.audit.model import Audit
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
-from ktsafe.options import Effort, RareQi
 from ktsafe.params import Reading
-from ktsafe.strategies import Request, check_strategy
 from ktsafe.stream.files.release_figures import WORTH, worth_of
 from ktsafe.stream.process import logs
 from ktsafe.stream.workers.pool import Workers
@@ -205,7 +204,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     # Compiled kernels load slowly, so only the processes in need of them pay.
     import numpy as np  # noqa: PLC0415
 
-    from ktsafe.anonymization import anonymize_unverified  # noqa: PLC0415
+    from ktsafe.anonymization.one_release import anonymize_unverified  # noqa: PLC0415
     from ktsafe.assess.releases.worth import without  # noqa: PLC0415
     from ktsafe.assess.utility import utility_figures  # noqa: PLC0415
     from ktsafe.audit import audit_traced  # noqa: PLC0415

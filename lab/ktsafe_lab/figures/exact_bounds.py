@@ -7,9 +7,9 @@ an edge. What the counts of one column cost at least is found by a dynamic progr
 order; columns are bounded apart, as if each had cohorts of its own.
 
 `cohort_bound` holds for *given* cohorts. It is the linear program of each pair of classes
-(`ktsafe.exact.pair_program`), with parts of ties and parts of degrees. The solver is not trusted:
-its prices are rounded to whole millionths and cut down until they are feasible, and any feasible
-prices y >= 0 of vertices prove
+(`ktsafe.anonymization.exact.pair_program`), with parts of ties and parts of degrees. The solver is
+not trusted: its prices are rounded to whole millionths and cut down until they are feasible, and
+any feasible prices y >= 0 of vertices prove
 
     cost >= ties - sum over ties (u, v) of max(0, 2 - y[u] - y[v])
     where the mean of y over a cohort of a is at most 1/2 + lean, of b at most 1/2 - lean.
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from ktsafe.exact.kt_tree import Cohorts, neighbour_counts
-from ktsafe.exact.pair_edges import pairs_between
-from ktsafe.exact.pair_program import Pair
+from ktsafe.anonymization.exact.kt_tree import Cohorts, neighbour_counts
+from ktsafe.anonymization.exact.pair_edges import pairs_between
+from ktsafe.anonymization.exact.pair_program import Pair
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
@@ -48,7 +48,7 @@ def degree_bound(graph: AttributedGraph, params: PrivacyParams) -> int:
 
     Examples
     --------
-    >>> from ktsafe.datasets.synthetic import uniform
+    >>> from ktsafe.graph.datasets.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
     >>> 0 < degree_bound(graph, PrivacyParams(k=5)) < graph.n_edges
     True

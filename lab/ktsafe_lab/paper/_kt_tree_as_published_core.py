@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import inner_kernel, kernel
+from ktsafe.kernels.compiler import inner_kernel, kernel
 from ktsafe_lab.paper._growing_core import Growing, N, Rule, star_distance
 
 

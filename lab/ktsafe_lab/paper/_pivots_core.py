@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import kernel
+from ktsafe.kernels.compiler import kernel
 from ktsafe_lab.paper._growing_core import star_distance
 
 

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.anonymization.strategies import Request
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Request
 from ktsafe_lab.paper.cost_model import sampled_cost_model
 from ktsafe_lab.paper.merging import MergedGraph, merge_subgraphs
 from ktsafe_lab.paper.partition_set import select_partitioning

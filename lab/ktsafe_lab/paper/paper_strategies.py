@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ktsafe.strategies import Plan, Request
+from ktsafe.anonymization.strategies import Plan, Request
 from ktsafe_lab.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe_lab.paper.kl_graph import kl_graph as k_degree_l_diverse
 

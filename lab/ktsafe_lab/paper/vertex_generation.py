@@ -27,10 +27,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.anonymization.values import QuasiIdentifierSpace
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe_lab.paper import _growing_core as growing_core
 from ktsafe_lab.paper import _vertex_generation_core as core
 from ktsafe_lab.paper._growing_core import Growing, Rule

@@ -14,10 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_keys
+from ktsafe.anonymization.strategies import Effort, Request
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import Effort
-from ktsafe.strategies import Request
+from ktsafe.graph.edges import edge_keys
 from ktsafe_lab.tolerant import _search_core as core
 from ktsafe_lab.tolerant.locations import located
 

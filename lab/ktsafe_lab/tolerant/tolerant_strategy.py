@@ -5,7 +5,8 @@ Edits of a safe release are undone.
     start    =  cohorts equal attribute by attribute or by tuple, more edges inserted than pays
         there                                                       (ktsafe_lab.by_attribute)
     undo edits, as long as all protection sets stay as they must be    (search)
-    inserted edges exchange ends until they look like ties             (ktsafe.exact.rewiring)
+    inserted edges exchange ends until they look like ties
+    (ktsafe.anonymization.exact.rewiring)
 
 The definition asks for no more. Within the tolerance each person stays nearest to itself, though,
 which strategy `exact` avoids (decision 23).
@@ -15,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.exact.exact_strategy import before_rewiring
-from ktsafe.exact.rewiring import rewired
-from ktsafe.strategies import Plan, Request
+from ktsafe.anonymization.exact.exact_strategy import before_rewiring
+from ktsafe.anonymization.exact.rewiring import rewired
+from ktsafe.anonymization.strategies import Plan, Request
 from ktsafe_lab.by_attribute.attribute_strategy import by_attribute, edits, f1
 from ktsafe_lab.tolerant.search import undone
 

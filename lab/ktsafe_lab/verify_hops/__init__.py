@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ktsafe.params import PrivacyParams
-from ktsafe.verify.protection_counts import Coded, ProtectionCounts
+from ktsafe.verify.star_protection_sets import Coded, ProtectionCounts
 from ktsafe_lab.verify_hops.certificate import checked_orbits
 from ktsafe_lab.verify_hops.protection_sets import protection_sets
 

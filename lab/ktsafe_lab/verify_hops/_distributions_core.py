@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import inner_kernel
+from ktsafe.kernels.compiler import inner_kernel
 from ktsafe.verify._attribute_distance_core import scaled_limit
 
 

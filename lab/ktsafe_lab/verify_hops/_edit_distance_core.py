@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.kernels import inner_kernel, kernel
+from ktsafe.kernels.compiler import inner_kernel, kernel
 from ktsafe_lab.verify_hops._partial_matching_core import (
     Matching,
     match,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import inner_kernel, kernel
+from ktsafe.kernels.compiler import inner_kernel, kernel
 from ktsafe_lab.verify_hops._rooted_graph_core import Rooted, prepared
 
 

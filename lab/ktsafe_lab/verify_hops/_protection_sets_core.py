@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels import kernel
+from ktsafe.kernels.compiler import kernel
 from ktsafe_lab.verify_hops._distributions_core import NeighbourhoodCounts, distributions_agree
 from ktsafe_lab.verify_hops._edit_distance_core import UNKNOWN, bounded_distance
 from ktsafe_lab.verify_hops._neighbourhood_core import Reach, collect, cut_out, neighbourhood

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify.protection_counts import Coded
-from ktsafe.verify.threads import in_threads, threads_for
+from ktsafe.verify.star_protection_sets import Coded, in_threads, threads_for
 from ktsafe_lab.verify_hops import _protection_sets_core as core
 from ktsafe_lab.verify_hops._distributions_core import NeighbourhoodCounts
 from ktsafe_lab.verify_hops._neighbourhood_core import Reach

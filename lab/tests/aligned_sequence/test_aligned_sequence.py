@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ktsafe import PrivacyParams
+from ktsafe.audit.sequence import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, SequenceCorrupted, SequenceOptions
 from ktsafe.sequence.memory.column_table import PairTable
-from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
 from ktsafe_lab.aligned_sequence import (
     AlignedAuditor,

@@ -21,10 +21,10 @@ from ktsafe import (
     NotKTSafe,
     PrivacyParams,
 )
-from ktsafe.anonymization import Anonymized, anonymize_everybody, anonymize_in_order
-from ktsafe.datasets import uniform
-from ktsafe.edges import edge_keys
-from ktsafe.strategies import Request
+from ktsafe.anonymization.one_release import Anonymized, anonymize_everybody, anonymize_in_order
+from ktsafe.anonymization.strategies import Request
+from ktsafe.graph.datasets import uniform
+from ktsafe.graph.edges import edge_keys
 from ktsafe.verify import verify, verify_graph
 from ktsafe_lab.alignment import _aligned_core as core
 from ktsafe_lab.alignment import parts as alignment_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
-from ktsafe.strategies import Request
+from ktsafe.anonymization.strategies import Request
 
 DEFAULT_PARAMS = PrivacyParams()
 SCHEMA = Schema(("region", "work"), "state", frozenset({"ill"}), expect_absent={"ill"})

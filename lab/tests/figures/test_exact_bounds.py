@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.exact.exact_strategy import exact_release
-from ktsafe.strategies import Request
+from ktsafe.anonymization.exact.exact_strategy import exact_release
+from ktsafe.anonymization.strategies import Request
 from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound, gain_bound, grouping_cost
-from tests.ktsafe.exact.graphs import as_set, graphs, treated
-from tests.ktsafe.exact.test_pair_program import best_value, pairs
+from tests.ktsafe.anonymization.exact.graphs import as_set, graphs, treated
+from tests.ktsafe.anonymization.exact.test_pair_program import best_value, pairs
 
 
 @settings(max_examples=50, deadline=None)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.datasets import uniform
-from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
+from ktsafe.anonymization.values import QuasiIdentifierSpace
+from ktsafe.graph.datasets import uniform
 from ktsafe_lab.paper import _growing_core as growing_core
 from ktsafe_lab.paper import _kt_tree_as_published_core as core
 from ktsafe_lab.paper._kt_tree_as_published_core import KtTree

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, Infeasible, PrivacyParams
-from ktsafe.anonymization import anonymize_unverified
-from ktsafe.datasets import uniform
-from ktsafe.strategies import Request
+from ktsafe.anonymization.one_release import anonymize_unverified
+from ktsafe.anonymization.strategies import Request
+from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.kl_graph import degree_sequence, kl_graph
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
-from ktsafe.anonymization import anonymize_everybody
-from ktsafe.datasets import uniform
-from ktsafe.strategies import Request, check_strategy, strategy_named
+from ktsafe.anonymization.one_release import anonymize_everybody
+from ktsafe.anonymization.strategies import Request, check_strategy, strategy_named
+from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe_lab.paper.paper_strategies import ByThePaper

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.datasets import uniform
+from ktsafe.graph.datasets import uniform
 from ktsafe_lab.paper.cost_model import (
     CostModel,
     _nearest_means,

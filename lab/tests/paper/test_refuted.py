@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams, Schema
-from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.schemas import composite_sensitive
 from ktsafe.verify import verify, verify_graph
 from ktsafe_lab.figures.link_density import equal_neighbourhoods, link_max
 from ktsafe_lab.paper.vertex_generation import Setting, anonymize_subgraph

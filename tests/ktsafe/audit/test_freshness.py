@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ktsafe.audit.freshness import AGE_MAX, AGES, RECENT, Freshness, Recent, ReleaseView, follow
-from ktsafe.edges import edge_keys
+from ktsafe.graph.edges import edge_keys
 
 Pair = tuple[int, int]
 

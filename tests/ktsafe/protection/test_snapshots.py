@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import ktsafe
-import ktsafe.inputs
+import ktsafe.graph.inputs
 from ktsafe import InvalidGraph, KtsafeError
 from ktsafe.errors import BadLines
 from ktsafe.protection.snapshots import write_tables
@@ -113,7 +113,7 @@ def test_what_is_written_for_the_command_is_what_it_reads(tmp_path: Path) -> Non
     sequence = ktsafe.Sequence(tmp_path / "s", quasi_identifiers=["id_", "Age"], **asked)
     write_tables(tmp_path, *sequence._tables(graph, None))
     vertices, edges = tmp_path / "vertices.csv", tmp_path / "edges.csv"
-    network = ktsafe.inputs.of_memory(graph)
+    network = ktsafe.graph.inputs.of_memory(graph)
     tables = OwnTables(schema=sequence._schema)
     bad: BadLines = {}
     rows = list(tables.people(vertices, sequence._schema.attributes).rows(bad))

@@ -1,6 +1,7 @@
 """What readers make of a release: figures against counts of networkx, intervals against the truth.
 
-Releases here are written by the test itself; the tables have the noise of `ktsafe.noisy_tables`.
+Releases here are written by the test itself; the tables have the noise of
+`ktsafe.statistics.noisy_tables`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import pytest
 
 import ktsafe
 from ktsafe import AttributedGraph, InvalidParams
-from ktsafe.datasets import uniform
-from ktsafe.noisy_tables import MICRO, SecretBytes, TrueChanges, noisy_tables
+from ktsafe.graph.datasets import uniform
 from ktsafe.reader import FIGURES, Estimate, NotARelease, Releases, StudiedRelease
+from ktsafe.statistics.noisy_tables import MICRO, SecretBytes, TrueChanges, noisy_tables
 
 PER_RELEASE = 3 * MICRO // 4
 """Epsilon of a file, in millionths."""

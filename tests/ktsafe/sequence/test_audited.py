@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ktsafe.audit.sequence import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.sequence import SequenceEngine
-from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from tests.ktsafe.sequence.world import PARAMS, World
 
 SLOTS = ({"ties": 4}, {"ties": 2, "joins": 6}, {"leaves": 3, "ill": 2}, {"moves": 4, "joins": 4})

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ktsafe.audit.sequence import Promise, SequenceAuditor
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
-from ktsafe.sequence_audit import Promise, SequenceAuditor
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.test_audited import audited
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World

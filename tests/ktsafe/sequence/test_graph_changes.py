@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.datasets import uniform
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.datasets import uniform
 from ktsafe.sequence import changes_between
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
-from ktsafe.datasets import FeedRates, SocialNetwork
-from ktsafe.edges import edge_keys
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.datasets import FeedRates, SocialNetwork
+from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import NumberList, State

@@ -5,7 +5,7 @@ import pytest
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from tests.ktsafe.assess.commands.test_audit import write
-from tests.ktsafe.sequence_audit.sticky import member, sticky
+from tests.ktsafe.audit.sequence.sticky import member, sticky
 from tests.stream.commands.test_withdraw import CONFIG
 
 OK, UNSAFE, USAGE = Exit.OK, Exit.UNSAFE, Exit.USAGE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ktsafe.assess.releases.over_time import describe_life, over_releases
+from ktsafe.assess.releases.worth import describe_life, over_releases
 from ktsafe.audit.model import Audit
 from ktsafe.stream.files.freshness_figures import (
     FRESHNESS,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.inputs.spelling import id_text
+from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import REASONS, MalformedEvent
 from ktsafe.stream.ingest.repeated_keys import has_repeated_key

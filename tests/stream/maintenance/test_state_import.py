@@ -11,9 +11,9 @@ import pytest
 
 from ktsafe import Schema
 from ktsafe.connectors.base import TopicPartition
-from ktsafe.datasets import SOCIAL_FEED_SCHEMA as SCHEMA
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import NONE
+from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA as SCHEMA
 from ktsafe.state.bulk_load import BulkLoad
 from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
 from ktsafe.state.database import Database

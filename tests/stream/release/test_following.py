@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.datasets import uniform
+from ktsafe.graph.datasets import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.stream.release.following import Following
 

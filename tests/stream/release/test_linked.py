@@ -10,10 +10,10 @@ from collections import Counter
 import pytest
 
 from ktsafe import PrivacyParams
+from ktsafe.audit.sequence import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.errors import NotKTSafe
 from ktsafe.seals import check_seals, public_key
 from ktsafe.sequence import SequenceOptions
-from ktsafe.sequence_audit import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.files import releases_write

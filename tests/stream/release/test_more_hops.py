@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ktsafe.datasets import uniform
+from ktsafe.graph.datasets import uniform
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from ktsafe.audit.sequence import saved_state
 from ktsafe.connectors.base import WITHDRAWN
-from ktsafe.sequence_audit import saved_state
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.maintenance.backup import parts_of

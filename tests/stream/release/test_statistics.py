@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ktsafe.datasets import uniform
+from ktsafe.graph.datasets import uniform
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.ledger import ReleaseRecord, Status
 from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_manifest, read_release

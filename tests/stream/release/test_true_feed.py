@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import Schema
-from ktsafe.sequence_audit import Declared
+from ktsafe.audit.sequence import Declared
 from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
 from ktsafe.stream.release.true_feed import TrueFeed
 from tests.state.naive_fold import fold

@@ -14,9 +14,9 @@ import pytest
 from distributed import Security
 
 from ktsafe import PrivacyParams
-from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact.exact_strategy import exact_release
-from ktsafe.strategies import Request
+from ktsafe.anonymization.exact.exact_strategy import exact_release
+from ktsafe.anonymization.strategies import Request
+from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.config.loopback import check_scheduler
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.workers import on_dask
@@ -147,7 +147,7 @@ def test_a_cold_worker_refuses(tmp_path):
     """A worker without compiled kernels computes nothing; none were shipped with it."""
     none = tmp_path / "none_shipped.py"
     none.write_text(
-        "from ktsafe.compiled_kernels import shipped_kernels\n"
+        "from ktsafe.kernels import shipped_kernels\n"
         "shipped_kernels.is_shipped = lambda *_: False\n"
     )
     with socket.socket() as free:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams, anonymize
-from ktsafe.datasets.synthetic import uniform
+from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.workers.pool import Workers
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.edges import edge_keys
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.numbering import are_distinct, ranks
+from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import are_distinct, ranks
 
 DEGREE_BANDS = (0, 1, 4, 11, 31, 101)
 CLASS_BANDS = (1, 10, 30, 100, 1000)
@@ -216,7 +216,7 @@ def ids_removed(
 
     Examples
     --------
-    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.graph.datasets import uniform
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0))
     >>> shown, behind = ids_removed(graph, np.random.default_rng(0))
     >>> bool((shown.degrees == graph.degrees[behind]).all())

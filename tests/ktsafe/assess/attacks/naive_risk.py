@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ktsafe.assess.attacks import Case
-from ktsafe.assess.attacks.risk_curve import SEEDS, TIES, risk_curve
+from ktsafe.assess.attacks.alignment import SEEDS, TIES, risk_curve
 
 ROUNDS = {True: 60, False: 30}
 """Rounds of an attacker without seeds, and of one with them."""

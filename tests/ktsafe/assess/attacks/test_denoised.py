@@ -10,10 +10,10 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case
-from ktsafe.assess.attacks.common import common_neighbours as paths
-from ktsafe.assess.attacks.common.common_neighbours import common_neighbours
+from ktsafe.assess.attacks.common import propagation as paths
+from ktsafe.assess.attacks.common.propagation import common_neighbours
 from ktsafe.assess.attacks.denoised import denoised
-from ktsafe.assess.attacks.one_hop import one_hop
+from ktsafe.assess.attacks.neighbourhoods import one_hop
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, noisy, random_graph
 
@@ -34,7 +34,7 @@ def test_common_neighbours_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound on memory does not change the counts."""
     graph = random_graph(60, 600, np.random.default_rng(0))
     whole = common_neighbours(graph)
-    monkeypatch.setattr(paths, "PATHS_MAX", 50)
+    monkeypatch.setattr(paths, "PATHS_AT_ONCE", 50)
     assert common_neighbours(graph).tolist() == whole.tolist()
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, History, ids_removed
-from ktsafe.assess.attacks.friends.friends_degrees import VARIANTS, friends_degrees
+from ktsafe.assess.attacks.friends import VARIANTS, friends_degrees
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, graph_of, random_graph
 from tests.ktsafe.assess.attacks.test_sequences import histories, person_of, published

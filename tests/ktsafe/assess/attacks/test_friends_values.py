@@ -10,8 +10,7 @@ from hypothesis import given, settings
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.assess.attacks import ATTACKS, Case, History, ids_removed, run
-from ktsafe.assess.attacks.friends.friends_values import friends_values
-from ktsafe.assess.attacks.friends.sensitive_by_friends import sensitive_by_friends
+from ktsafe.assess.attacks.friends import friends_values, sensitive_by_friends
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, graph_of, noisy, random_graph
 from tests.ktsafe.assess.attacks.test_sequences import histories, l1, person_of, published

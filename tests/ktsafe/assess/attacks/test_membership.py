@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks.common.logistic import judged
-from ktsafe.assess.attacks.membership_of_ties import _alike_beside, _features, membership_of_ties
-from ktsafe.assess.attacks.membership_of_vertices import (
+from ktsafe.assess.attacks.membership import (
+    _alike_beside,
     _detected,
+    _tie_features,
     candidates,
+    membership_of_ties,
     membership_of_vertices,
 )
 from tests.ktsafe.assess.attacks import naive
@@ -66,7 +68,7 @@ def test_what_is_seen_of_an_edge_is_what_is_written_of_it(case: Case) -> None:
         adamic = sum(1 / math.log(len(beside[w])) for w in both)
         shares = common / len(beside[u] | beside[v]), common / low, common / math.sqrt(low * high)
         expected.append([math.log1p(low), math.log1p(high), common, *shares, adamic])
-    found = _features(graph)[:, :7]
+    found = _tie_features(graph)[:, :7]
     assert found == pytest.approx(np.array(expected).reshape(-1, 7))
 
 

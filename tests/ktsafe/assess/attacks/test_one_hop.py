@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import Case, ids_removed
 from ktsafe.assess.attacks.common import nearest
-from ktsafe.assess.attacks.one_hop import one_hop
+from ktsafe.assess.attacks.neighbourhoods import one_hop
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import CATEGORIES, SCHEMA, cases, noisy, random_graph
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, ids_removed
-from ktsafe.assess.attacks.partial_knowledge import partial_knowledge
+from ktsafe.assess.attacks.neighbourhoods import partial_knowledge
 from tests.ktsafe.assess.attacks.releases import noisy, random_graph
 
 PARAMS = PrivacyParams(k=10)

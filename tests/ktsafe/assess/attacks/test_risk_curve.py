@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ktsafe.assess.attacks import Case, ids_removed
-from ktsafe.assess.attacks import risk_curve as module
+from ktsafe.assess.attacks import alignment as module
+from ktsafe.assess.attacks.alignment import SEEDS, TIES, risk_curve, said
 from ktsafe.assess.attacks.common.result import Result
-from ktsafe.assess.attacks.risk_curve import SEEDS, TIES, risk_curve, said
 from tests.ktsafe.assess.attacks import naive_risk
 from tests.ktsafe.assess.attacks.releases import noisy, random_graph
 

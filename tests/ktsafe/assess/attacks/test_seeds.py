@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.assess.attacks import Case, ids_removed
+from ktsafe.assess.attacks.alignment import seeds
 from ktsafe.assess.attacks.common import propagation
 from ktsafe.assess.attacks.common.propagation import propagate
-from ktsafe.assess.attacks.seeds import seeds
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, noisy, random_graph
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, ids_removed
 from ktsafe.assess.attacks.common.nearest import nearest_share
-from ktsafe.assess.attacks.one_hop import joint_rows
-from ktsafe.assess.attacks.sensitive_inference import sensitive_inference
+from ktsafe.assess.attacks.neighbourhoods import joint_rows, sensitive_inference
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, noisy, random_graph
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, ids_removed
-from ktsafe.assess.attacks.structure import structure
+from ktsafe.assess.attacks.neighbourhoods import structure
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, graph_of, random_graph
 from tests.ktsafe.assess.attacks.test_friends_degrees import band

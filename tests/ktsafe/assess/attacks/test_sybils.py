@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.assess.attacks import Case
-from ktsafe.assess.attacks.sybils import sybils
+from ktsafe.assess.attacks.membership import sybils
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, ids_removed
-from ktsafe.assess.attacks.two_hops import UNIT, two_hops
+from ktsafe.assess.attacks.neighbourhoods import UNIT, two_hops
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, graph_of, random_graph
 

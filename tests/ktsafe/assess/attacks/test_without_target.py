@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, History, ids_removed
+from ktsafe.assess.attacks.common.logistic import right_of_highest, sensitive_without
 from ktsafe.assess.attacks.common.result import area_under_curve
-from ktsafe.assess.attacks.common.without_target import right_of_highest, sensitive_without
-from ktsafe.assess.attacks.friends.sensitive_by_friends import sensitive_by_friends
+from ktsafe.assess.attacks.friends import sensitive_by_friends
 from tests.ktsafe.assess.attacks.releases import graph_of, random_graph
 
 

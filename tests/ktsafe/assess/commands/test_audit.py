@@ -9,7 +9,7 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
-from tests.ktsafe.sequence_audit.sticky import PARAMS, SIZE, member, sticky
+from tests.ktsafe.audit.sequence.sticky import PARAMS, SIZE, member, sticky
 
 SCHEMA = Schema(("group",), "health", frozenset({"yes"}), expect_absent={"yes"})
 

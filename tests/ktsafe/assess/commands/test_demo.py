@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ktsafe.assess.releases.over_time import describe_life
+from ktsafe.assess.releases.worth import describe_life
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import read_manifest, release_folders

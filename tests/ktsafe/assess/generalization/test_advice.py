@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
+from ktsafe.anonymization.strategies import MIN_F1
 from ktsafe.assess.generalization.advice import (
     ENOUGH,
     WORTH,
     ReleaseSetting,
     Tried,
     advised,
+    attributes_table,
     front,
+    in_words,
     made,
 )
-from ktsafe.assess.generalization.advice_in_words import attributes_table, in_words
 from ktsafe.assess.generalization.lattice import Lattice
-from ktsafe.options import MIN_F1
 
 PARAMS = PrivacyParams(k=5, alpha="1/2")
 GOES_ON = {"always": lambda _what, _done: True, "never": lambda _what, _done: False}

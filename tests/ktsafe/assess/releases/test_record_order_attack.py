@@ -12,7 +12,7 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, Result
-from ktsafe.assess.releases.record_order_attack import record_order_attack
+from ktsafe.assess.releases.attacks import record_order_attack
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.releases_read import Release, read_release
 from tests.ktsafe.assess.attacks.releases import noisy, random_graph

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.assess.releases.measuring import REPORTED, measured
 from ktsafe.assess.report.content import ReleaseWithFigures, content
+from ktsafe.assess.utility import REPORTED, measured
 from ktsafe.audit import audit_release
 from ktsafe.audit.model import Audit
 from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ktsafe.assess.report.content import ReleaseWithFigures, answer, attacked, content, safety
-from ktsafe.assess.report.page import page
-from ktsafe.assess.report.public_page import COUNT_MIN, public_content
+from ktsafe.assess.report.page import COUNT_MIN, page, public_content
 from ktsafe.assess.report.words import parameters
 from ktsafe.audit.freshness import RECENT
 from ktsafe.audit.model import Audit

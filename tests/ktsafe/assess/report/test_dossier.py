@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from ktsafe.assess.report.content import content
-from ktsafe.assess.report.context import Context, read_context
-from ktsafe.assess.report.dossier import CLAUSES, MUST_STATE, RECIPIENT, dossier
+from ktsafe.assess.report.dossier import (
+    CLAUSES,
+    MUST_STATE,
+    RECIPIENT,
+    Context,
+    dossier,
+    read_context,
+)
 from ktsafe.assess.report.page import page
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import ConfigError, Exit

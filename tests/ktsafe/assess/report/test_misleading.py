@@ -6,8 +6,8 @@ import pytest
 from msgspec import convert
 
 from ktsafe.assess.report.charts import mixing_chart
-from ktsafe.assess.report.misleading import concluded
 from ktsafe.assess.report.page import page
+from ktsafe.assess.report.score import concluded
 from ktsafe.audit.model import Conclusions
 from tests.ktsafe.assess.report.examples import Page, private
 

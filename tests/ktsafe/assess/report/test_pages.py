@@ -7,9 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from ktsafe.assess.report.page import page
-from ktsafe.assess.report.public_page import page as public_page
-from ktsafe.assess.report.public_page import public_content
+from ktsafe.assess.report.page import page, public_content, public_page
 from tests.ktsafe.assess.report.examples import VALUES, Page, private, told
 
 BYTES_MAX = 300_000

@@ -13,7 +13,7 @@ from ktsafe.assess.report.score import READS, READS_OVER_TIME, score
 from ktsafe.assess.utility import utility_figures
 from ktsafe.audit import Traced, trace, usefulness
 from ktsafe.audit.model import Audit
-from ktsafe.datasets import uniform
+from ktsafe.graph.datasets import uniform
 from tests.ktsafe.assess.report.examples import figures, graph, told
 
 

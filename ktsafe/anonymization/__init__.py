@@ -1,0 +1,1 @@
+"""Safe releases of one graph: strategies, rare people, exchanged values."""

@@ -1,4 +1,0 @@
-"""Attacks by what friends of a person have.
-
-Sensitive values, and numbers of ties.
-"""

@@ -1,1 +1,0 @@
-"""Attribute values of inserted vertices, composites, and exchanged values."""

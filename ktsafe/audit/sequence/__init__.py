@@ -1,0 +1,26 @@
+"""The independent auditor of sequences of releases.
+
+It recomputes everything from the releases' bytes and the private mapping, with code of its own: it
+imports nothing of the anonymizer or of the sequence engine, and of the verifier only the strict
+verdict on single releases.
+"""
+
+from ktsafe.audit.sequence.audited_release import AuditedRelease, CodedTexts
+from ktsafe.audit.sequence.auditor import Promise, SequenceAuditor, Window
+from ktsafe.audit.sequence.containment import Declared, TrueGraph
+from ktsafe.audit.sequence.findings import KINDS, Findings, Violation
+from ktsafe.audit.sequence.saved_state import UnknownSavedState
+
+__all__ = [
+    "KINDS",
+    "AuditedRelease",
+    "CodedTexts",
+    "Declared",
+    "Findings",
+    "Promise",
+    "SequenceAuditor",
+    "TrueGraph",
+    "UnknownSavedState",
+    "Violation",
+    "Window",
+]

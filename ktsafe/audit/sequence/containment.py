@@ -1,0 +1,311 @@
+"""Whether the release holds the truth, apart from declared omissions.
+
+Every true person is published, every true tie between two published people is shown, and every
+published quasi-identifier is the true one; what is missing must be declared, and a tie may be
+missing no longer than the declared lag. A suppressed value ("-") is counted and is no fault.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering
+from ktsafe.audit.sequence.continuity import EdgeAges, Owned, Ownership
+from ktsafe.audit.sequence.findings import Violations
+from ktsafe.audit.sequence.profiles import Structure, among, edge_ends, edge_keys, met, renumbered
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph import MISSING
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Declared:
+    """What a release is said to hold back.
+
+    Attributes
+    ----------
+    withheld:
+        True people that are not published yet.
+    held_ties:
+        True ties between published people that are not shown (held back, or deleted).
+    held_changes:
+        Published people whose former quasi-identifiers are still shown.
+    lag_max:
+        Greatest number of releases that a tie may be missing from; None means any.
+    """
+
+    withheld: int = 0
+    held_ties: int = 0
+    held_changes: int = 0
+    lag_max: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrueGraph:
+    """The true graph at a release's nominal time.
+
+    Attributes
+    ----------
+    people:
+        All existing people; integers as an array, or whatever can be looked up.
+    values:
+        For each quasi-identifier, as published in the release, its text by person.
+    sensitive_texts:
+        The sensitive attribute's text by person.
+    edges:
+        Integers, shape (m, 2): positions in `people`, each undirected edge once.
+    left_since:
+        The people that have left since. The mapping may lack them; they need not be found.
+    """
+
+    people: Sequence[Hashable] | NDArray[np.int64]
+    values: Sequence[Sequence[str]]
+    sensitive_texts: Sequence[str]
+    edges: NDArray[np.integer[Any]]
+    declared: Declared = Declared()
+    left_since: AbstractSet[Hashable] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Contained:
+    """What of the truth a release shows.
+
+    Attributes
+    ----------
+    is_true:
+        bool, shape (m,): whether each released edge is a true tie, in the order of their keys.
+    figures:
+        Counts, JSON-ready; private.
+    overdue, unknown_owner, differing:
+        int64, positions of released vertices: ends of ties missing for too long; vertices mapped
+        to a person that does not exist; vertices with another quasi-identifier than declared.
+    missing_ties:
+        int64, shape (., 2): positions of the ends of true ties that are not shown.
+    sensitive_differs:
+        int64, positions: vertices that show another sensitive value than the true one of the
+        person whose value stands there, or "-".
+    """
+
+    is_true: NDArray[np.bool_]
+    figures: dict[str, Any]
+    overdue: NDArray[np.int64]
+    unknown_owner: NDArray[np.int64]
+    differing: NDArray[np.int64]
+    missing_ties: NDArray[np.int64]
+    sensitive_differs: NDArray[np.int64]
+
+
+class Containment(CopyOnExtend):
+    """Follows missing people and ties from release to release.
+
+    People are numbers that persist.
+    """
+
+    def __init__(self) -> None:
+        self._missing = np.zeros(0, dtype=np.int64)
+        self._ages = np.zeros(0, dtype=np.int64)
+        self._waiting = np.zeros(0, dtype=np.int64)
+        self._waits = np.zeros(0, dtype=np.int64)
+
+    def add(
+        self,
+        release: AuditedRelease,
+        structure: Structure,
+        owner: NDArray[np.int64],
+        truth: TrueGraph,
+        people: NDArray[np.int64],
+    ) -> Contained:
+        """Compare one more release with the truth.
+
+        Parameters
+        ----------
+        structure:
+            What the release looks like.
+        owner:
+            int64, shape (n,): number of the person behind each vertex, -1 without one.
+        people:
+            int64: the numbers of the true people.
+        """
+        position, is_published = _places(owner, people)
+        is_erased = np.zeros(len(people), dtype=np.bool_)
+        if truth.left_since:
+            is_erased[:] = [person in truth.left_since for person in truth.people]
+        is_withheld = ~is_published & ~is_erased
+        withheld, waits = _aged(np.sort(people[is_withheld]), self._waiting, self._waits)
+        number = np.full(len(people), -1, dtype=np.int64)
+        number[is_published] = structure.vertices[position[is_published]]
+        ties = edge_keys(number, truth.edges)
+        ties.sort()
+        n_ties_of_withheld = int(np.searchsorted(ties, 0))
+        ties = ties[n_ties_of_withheld:]
+        is_true, is_shown = met(_shown(structure, owner, people, number), ties)
+        owner_of = _table(structure.vertices, owner)
+        missing = np.sort(renumbered(owner_of, ties[~is_shown]))
+        missing, ages = _aged(missing, self._missing, self._ages)
+        position_of = _table(people[is_published], position[is_published])
+        ends = edge_ends(renumbered(position_of, missing))
+        lag_max = truth.declared.lag_max
+        late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
+        differing, suppressed = _differing(release, truth, position, is_published)
+        masked, sensitive_differs = _sensitive(release, truth, position, is_published)
+        self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
+        return Contained(
+            is_true=is_true,
+            figures={
+                "withheld_people": len(withheld),
+                "withheld_releases_max": int(waits.max(initial=0)),
+                "withheld_releases_median": _median(waits),
+                "erased_since": int(np.count_nonzero(~is_published & is_erased)),
+                "missing_ties": len(missing),
+                "missing_releases_max": int(ages.max(initial=0)),
+                "ties_of_withheld_people": n_ties_of_withheld,
+                "held_changes": len(differing),
+                "suppressed_values": suppressed,
+                "masked_sensitive": masked,
+                "inserted_vertices": int(np.count_nonzero(owner < 0)),
+                "inserted_edges": int(np.count_nonzero(~is_true)),
+            },
+            overdue=np.unique(ends[late]),
+            unknown_owner=np.flatnonzero((owner >= 0) & ~among(owner, np.sort(people))),
+            differing=differing,
+            missing_ties=ends,
+            sensitive_differs=sensitive_differs,
+        )
+
+
+class TruthComparison(CopyOnExtend):
+    """Compares releases with the true graph, where given, in order."""
+
+    def __init__(self) -> None:
+        self._ages = EdgeAges()
+        self._containment = Containment()
+
+    def begin_sequence(self) -> None:
+        """Begin a new sequence, with edges that are all new."""
+        self._ages = EdgeAges()
+
+    def judge(
+        self,
+        release: AuditedRelease,
+        structure: Structure,
+        owned: Owned,
+        truth: TrueGraph | None,
+        ownership: Ownership,
+        found: Violations,
+    ) -> dict[str, Any]:
+        """Compare with the true graph, and true ties with inserted ones."""
+        if truth is None or release.owners is None:
+            self._ages.add(structure.edges, None)
+            return {}
+        if len(truth.values) != len(release.categories):
+            raise InvalidGraph("The true graph has other attributes than the release.")
+        people = ownership.numbers_of(truth.people)
+        contained = self._containment.add(release, structure, owned.owner, truth, people)
+        declared = truth.declared
+        found.add("owner_unknown", contained.unknown_owner)
+        found.add("tie_overdue", contained.overdue)
+        found.add("sensitive_differs", contained.sensitive_differs)
+        if contained.figures["withheld_people"] > declared.withheld:
+            found.whole("person_missing")
+        if len(contained.missing_ties) > declared.held_ties:
+            found.add("tie_missing", np.unique(contained.missing_ties))
+        if len(contained.differing) > declared.held_changes:
+            found.add("attribute_differs", contained.differing)
+        persistence = self._ages.add(structure.edges, contained.is_true)
+        return {"containment": contained.figures, "persistence": persistence}
+
+
+def _places(
+    owner: NDArray[np.int64], people: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return each person's position, and whether the person is published at all."""
+    if not len(owner):
+        return np.zeros(len(people), dtype=np.int64), np.zeros(len(people), dtype=np.bool_)
+    order = np.argsort(owner, kind="stable")
+    place = np.searchsorted(owner[order], people).clip(max=len(order) - 1)
+    position = order[place]
+    return position, owner[position] == people
+
+
+def _shown(
+    structure: Structure,
+    owner: NDArray[np.int64],
+    people: NDArray[np.int64],
+    number: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the keys of the released ties, each person under one number.
+
+    Only a release that is broken anyway shows a person twice.
+    """
+    chosen = np.full(1 + max(people.max(initial=-1), owner.max(initial=-1)), -1, dtype=np.int64)
+    chosen[people] = number
+    there = owner >= 0
+    own = np.where(there, chosen[owner], -1)
+    if not (there & (own >= 0) & (own != structure.vertices)).any():
+        return structure.edges
+    return renumbered(_table(structure.vertices, own), structure.edges)
+
+
+def _table(places: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return values by their places, -1 where there is none."""
+    table = np.full(int(places.max(initial=-1)) + 1, -1, dtype=np.int64)
+    table[places] = values
+    return table
+
+
+def _aged(
+    keys: NDArray[np.int64], before: NDArray[np.int64], ages: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ascending keys, and their releases without a gap."""
+    there = np.searchsorted(before, keys)
+    was_there = np.append(before, -1)[there] == keys
+    return keys, 1 + np.where(was_there, np.append(ages, 0)[there], 0)
+
+
+def _median(values: NDArray[np.int64]) -> int:
+    """Return the lower median, 0 of nothing."""
+    return int(np.quantile(values, 0.5, method="lower")) if len(values) else 0
+
+
+def _differing(
+    release: AuditedRelease,
+    truth: TrueGraph,
+    position: NDArray[np.int64],
+    is_published: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], int]:
+    """Return vertices with other quasi-identifiers, and the number suppressed."""
+    differs = np.zeros(len(release.ids), dtype=np.bool_)
+    suppressed = 0
+    there = position[is_published]
+    for j, texts in enumerate(release.categories):
+        numbering = Numbering(texts)
+        true = numbering.of(truth.values[j])[is_published]
+        shown = numbering.of(texts)[release.codes[there, j]]
+        hidden = shown == numbering.of([MISSING])[0]
+        suppressed += int(np.count_nonzero(hidden & (true != shown)))
+        differs[there] |= ~hidden & (true != shown)
+    return np.flatnonzero(differs), suppressed
+
+
+def _sensitive(
+    release: AuditedRelease,
+    truth: TrueGraph,
+    position: NDArray[np.int64],
+    is_published: NDArray[np.bool_],
+) -> tuple[int, NDArray[np.int64]]:
+    """Return the number of masked values, and vertices with wrong ones."""
+    if release.sensitive_texts is None:
+        return 0, np.zeros(0, dtype=np.int64)
+    numbering = Numbering([MISSING])
+    true = numbering.of(truth.sensitive_texts)[is_published]
+    there = position[is_published]
+    if release.value_at is not None:
+        there = release.value_at[there]
+    shown = numbering.of(release.sensitive_texts)[there]
+    masked = int(np.count_nonzero((shown == 0) & (true != 0)))
+    return masked, there[(shown != 0) & (shown != true)]

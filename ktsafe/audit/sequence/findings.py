@@ -1,0 +1,137 @@
+"""The auditor's findings on a sequence, with published ids only."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.audit.sequence.audited_release import AuditedRelease
+from ktsafe.verify import Verdict
+
+KINDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "not_kt_safe": "fails the strict verifier in this release",
+        "too_few_candidates": "has fewer than k candidates over some set of releases",
+        "too_sensitive": "has candidates over some set of releases that are sensitive above alpha",
+        "certificate_broken": "the private certificate does not map the release onto itself",
+        "undecided": "could not be decided for every set of releases, and counts as unsafe",
+        "linked_too_few_candidates": "has fewer than k candidates if a person's ids are followed",
+        "linked_too_sensitive": "is sensitive above alpha if a person's ids are followed",
+        "linked_undecided": "could not be decided if a person's ids are followed",
+        "change_uncovered": "visibly changed its ties, and fewer than k candidates changed alike",
+        "cover_lost": "visibly changed in a former release, and too few that changed alike remain",
+        "value_uncovered": "shows another value though its owner left, and too few changed alike",
+        "id_reassigned": "has another owner than its id had before",
+        "owner_twice": "has an owner that has another id in the same release too",
+        "owner_unknown": "has an owner that does not exist in the true graph",
+        "mapping_incomplete": "the private mapping does not list exactly the ids of the release",
+        "person_missing": "more people are missing from the release than were declared",
+        "tie_missing": "more ties are missing from the release than were declared",
+        "tie_overdue": "lacks a tie for longer than was declared",
+        "attribute_differs": "shows other quasi-identifiers than the true ones, undeclared",
+        "sensitive_differs": "shows a sensitive value that is neither the true one nor missing",
+        "release_repeated": "a release id occurs twice",
+        "time_order": "nominal times do not ascend",
+        "sequence_reopened": "a sequence goes on after another one began",
+        "params_changed": "parameters changed within a sequence",
+        "schema_changed": "the schema changed within a sequence",
+        "guarantee_changed": "the promised window or cover changed within a sequence",
+    }
+)
+"""Every kind of violation, and what it means."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Violation:
+    """One kind of violation at one release.
+
+    Attributes
+    ----------
+    kind:
+        A key of `KINDS`.
+    count:
+        Vertices concerned, or 1 where it concerns the release as a whole.
+    examples:
+        Published ids of some of them.
+    """
+
+    kind: str
+    release_id: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "kind": self.kind,
+            "meaning": KINDS[self.kind],
+            "release_id": self.release_id,
+            "count": self.count,
+            "examples": list(self.examples),
+        }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """The auditor's findings at a release, on the sequence so far.
+
+    Attributes
+    ----------
+    violations:
+        Empty iff the sequence up to this release keeps what is promised.
+    checked:
+        How it was decided: `window`, `alpha_by`, whether there is a `certificate`, and so on.
+    figures:
+        Private figures, JSON-ready.
+    verdict:
+        The strict verifier's, on this release by itself.
+    """
+
+    release_id: str
+    violations: Sequence[Violation]
+    checked: Mapping[str, Any]
+    figures: Mapping[str, Any]
+    verdict: Verdict
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing was found."""
+        return not self.violations
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "release_id": self.release_id,
+            "safe": self.is_safe,
+            "violations": [violation.to_mapping() for violation in self.violations],
+            "checked": dict(self.checked),
+            "figures": dict(self.figures),
+        }
+
+
+class Violations:
+    """Collects the violations of one release."""
+
+    def __init__(self, release: AuditedRelease, examples_max: int) -> None:
+        self._release = release
+        self._examples_max = examples_max
+        self.violations: list[Violation] = []
+
+    def whole(self, kind: str, count: int = 1) -> None:
+        """Add a violation of the release as a whole."""
+        self.violations.append(Violation(kind, self._release.release_id, count))
+
+    def add(self, kind: str, positions: NDArray[np.int64], *, absent: int = 0) -> None:
+        """Add a violation at some vertices, `absent` of which are unshown."""
+        count = len(positions) + absent
+        if count:
+            names = tuple(self._ids(positions[: self._examples_max].tolist()))
+            self.violations.append(Violation(kind, self._release.release_id, count, names))
+
+    def _ids(self, positions: Iterable[int]) -> Iterable[str]:
+        return (self._release.ids[v] for v in positions)

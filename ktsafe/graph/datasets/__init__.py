@@ -1,0 +1,22 @@
+"""Synthetic graphs and feeds, and networks in files."""
+
+from ktsafe.graph.datasets.social_network import (
+    SOCIAL_FEED_SCHEMA,
+    FeedRates,
+    SocialNetwork,
+    life,
+    social_feed,
+)
+from ktsafe.graph.datasets.synthetic import SYNTHETIC_SCHEMA, uniform
+from ktsafe.graph.inputs import read_network
+
+__all__ = [
+    "SOCIAL_FEED_SCHEMA",
+    "SYNTHETIC_SCHEMA",
+    "FeedRates",
+    "SocialNetwork",
+    "life",
+    "read_network",
+    "social_feed",
+    "uniform",
+]

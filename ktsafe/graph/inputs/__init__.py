@@ -1,0 +1,14 @@
+"""Networks as they come in.
+
+Files, tables and graphs in memory, understood or refused.
+
+One rule holds for all: a reader says what it understood (`Network`); all else is refused by name,
+or told as ignored. Texts of ids and values are made by one function
+(`ktsafe.graph.inputs.spelling`).
+"""
+
+from ktsafe.graph.inputs.formats.files import read_network
+from ktsafe.graph.inputs.in_memory import of_memory
+from ktsafe.graph.inputs.network import Network
+
+__all__ = ["Network", "of_memory", "read_network"]

@@ -1,0 +1,1 @@
+"""Statistics with differential privacy, beside the releases of a sequence."""

@@ -1,0 +1,200 @@
+"""Networks as they are published: every kind of file tells the same network."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph.inputs import Network, read_network
+from tests.ktsafe.graph.inputs.reading import refused
+
+N = 9
+PAIRS = [(0, 1), (1, 2), (2, 0), (3, 7), (7, 4), (4, 3), (5, 6)]
+"""Vertex 8 has no tie."""
+
+
+def expected() -> set[frozenset[str]]:
+    return {frozenset((f"{u}", f"{v}")) for u, v in PAIRS}
+
+
+def ties(network: Network, shift: int = 0) -> set[frozenset[str]]:
+    names = [str(int(name) - shift) for name in network.ids]
+    return {frozenset((names[u], names[v])) for u, v in network.edges.tolist()}
+
+
+def lines(separator: str, comment: str = "", header: str = "", more: str = "") -> str:
+    rows = [f"{u}{separator}{v}{more}" for u, v in PAIRS]
+    return "\n".join([*filter(None, [comment, header]), *rows, ""])
+
+
+EDGE_LISTS = {
+    "SNAP": ("Wiki.txt", lines("\t", "# Directed graph\n# FromNodeId\tToNodeId")),
+    "SNAP's CSV": ("musae_edges.csv", lines(",", header="id_1,id_2")),
+    "Network Repository": ("soc.edges", lines(" ", "% sym unweighted", more=" 1 1082040961")),
+    "KONECT": ("out.net", lines(" ", "% asym positive\n% 7 8 8", more="  1")),
+    "semicolons": ("net.csv", lines(";", header='"source";"target"')),
+    "ours": ("edges.csv", lines(",", header="source,target")),
+    "ours, weighted": ("edges.csv", lines(",", header="source,target,weight", more=",3")),
+}
+MORE = "columns behind the second"
+IGNORED = {
+    "Network Repository": (MORE,),
+    "KONECT": (MORE,),
+    "ours, weighted": ("weight",),
+}
+
+
+@pytest.mark.parametrize("kind", EDGE_LISTS)
+def test_edge_lists(tmp_path: Path, kind: str) -> None:
+    """Comments, headers, weights and times are passed over; gzip is known by its first bytes.
+
+    What of it is a property of edges is named.
+    """
+    name, text = EDGE_LISTS[kind]
+    (tmp_path / name).write_text(text)
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    for file in (name, f"{name}.gz"):
+        network = read_network(tmp_path / file)
+        assert ties(network) == expected()
+        assert network.ids == list(dict.fromkeys(str(end) for pair in PAIRS for end in pair))
+        assert (network.edges_repeated, network.loops) == (0, 0)
+        assert set(network.ignored) - {"directions"} == {*IGNORED.get(kind, ())}
+        assert network.directed == (len(PAIRS) if kind in {"SNAP", "KONECT"} else 0)
+
+
+def test_repeated_edges_and_loops_are_counted(tmp_path: Path) -> None:
+    """Both directions of a tie are one edge, and a vertex with a loop alone is there."""
+    (tmp_path / "net.txt").write_text("a b\nb a\na b\nc c\n")
+    network = read_network(tmp_path / "net.txt")
+    assert network.ids == ["a", "b", "c"]
+    assert (network.edges.tolist(), network.edges_repeated, network.loops) == ([[0, 1]], 2, 1)
+
+
+def matrix(pairs: list[tuple[int, int]]) -> sparse.coo_array:
+    u, v = np.array(pairs).T
+    return sparse.coo_array((np.ones(len(pairs)), (u, v)), shape=(N, N))
+
+
+@pytest.mark.parametrize("symmetry", ["symmetric", "general"])
+def test_matrix_market(tmp_path: Path, symmetry: str) -> None:
+    """Rows are counted from 1; a symmetric matrix gives each tie once, a general one as it is."""
+    both = [*PAIRS, *((v, u) for u, v in PAIRS)]
+    path = tmp_path / "soc.mtx"
+    io.mmwrite(path, matrix(both), field="pattern", symmetry=symmetry)
+    path.with_suffix(".mtx.gz").write_bytes(gzip.compress(path.read_bytes()))
+    for file in (path, path.with_suffix(".mtx.gz")):
+        network = read_network(file)
+        assert (len(network.ids), ties(network, shift=1)) == (N, expected())
+        assert network.edges_repeated == (0 if symmetry == "symmetric" else len(PAIRS))
+        assert set(network.ignored) <= {"directions"}
+    io.mmwrite(path, matrix(PAIRS) * 2)
+    network = read_network(path)
+    assert (network.ignored, network.directed) == (("directions", "values"), len(PAIRS))
+
+
+def test_arrays(tmp_path: Path) -> None:
+    """OGB's arrays and scipy's sparse matrices; features and labels become columns."""
+    features, labels = np.arange(2.0 * N).reshape(N, 2) / 2, np.arange(N).reshape(N, 1)
+    edges = np.array(PAIRS).T
+    np.savez(tmp_path / "a.npz", edge_index=edges, node_feat=features, node_label=labels)
+    network = read_network(tmp_path / "a.npz")
+    assert ties(network) == expected()
+    assert network.columns["feat_1"][:3] == ["0.5", "1.5", "2.5"]
+    assert network.columns["label"] == list(map(str, range(N)))
+    sparse.save_npz(tmp_path / "b.npz", matrix([*PAIRS, *((v, u) for u, v in PAIRS)]).tocsr())
+    network = read_network(tmp_path / "b.npz")
+    assert (ties(network), network.edges_repeated, len(network.ids)) == (expected(), 0, N)
+    assert set(network.ignored) <= {"directions"}
+    sparse.save_npz(tmp_path / "c.npz", 2 * matrix(PAIRS).tocsr())
+    network = read_network(tmp_path / "c.npz")
+    assert (network.ignored, network.directed) == (("directions", "values"), len(PAIRS))
+
+
+def test_folder_of_ogb(tmp_path: Path) -> None:
+    """Tables without headers, the number of vertices beside; several networks are refused."""
+
+    def put(name: str, array: object) -> None:
+        text = "\n".join(",".join(map(str, row)) for row in np.atleast_2d(np.array(array)))
+        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+
+    put("edge", PAIRS)
+    put("num-node-list", [[N]])
+    put("node-feat", [[v, 1.5] for v in range(N)])
+    for path in (tmp_path, tmp_path / "edge.csv.gz"):
+        network = read_network(path)
+        assert (ties(network), len(network.ids)) == (expected(), N)
+        assert network.columns["feat_0"] == list(map(str, range(N)))
+    put("num-node-list", [[4], [5]])
+    with pytest.raises(InvalidGraph, match="2 networks"):
+        read_network(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gexf"])
+@pytest.mark.parametrize("graph", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
+def test_attributes_of_vertices(tmp_path: Path, kind: str, graph: type[nx.Graph]) -> None:
+    """GraphML and GEXF hold attributes; directions, repetitions and types of edges are told."""
+    made = graph()
+    made.add_nodes_from((v, {"club": "A" if v < 4 else "B"}) for v in range(N))
+    made.add_edges_from(PAIRS, kind="friend")
+    if made.is_multigraph():
+        made.add_edge(*PAIRS[0], kind="colleague")
+    path = tmp_path / f"net.{kind}"
+    getattr(nx, f"write_{kind}")(made, path)
+    (tmp_path / f"net.{kind}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    for file in (path, tmp_path / f"net.{kind}.gz"):
+        network = read_network(file)
+        assert (ties(network), len(network.ids)) == (expected(), N)
+        assert network.edges_repeated == int(made.is_multigraph())
+        assert network.directed == (made.number_of_edges() if made.is_directed() else 0)
+        assert network.ignored == (*["directions"][: network.directed], "kind")
+        assert network.columns["club"] == ["A"] * 4 + ["B"] * 5
+        again = network.to_networkx()
+        assert nx.is_isomorphic(again, nx.Graph(made))
+        assert again.nodes["8"]["club"] == "B"
+
+
+BAD = {
+    "one.txt": (b"1 2\n3\n", "line 2: no two ids"),
+    "bad.mtx": (b"1 2\n3 4\n", "line 1: no banner"),
+    "flat.mtx": (b"%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", "no square"),
+    "bad.npz": (b"PK\x03\x04none", "no arrays"),
+    "bad.graphml": (b"<graphml><graph>", "line 1: no well-formed XML"),
+    "bad.gexf": (b"<gexf></gexf>", "no graph in it"),
+    "text.gexf": (b"1 2\n", "no well-formed XML"),
+    "text.gml": (b"1 2\n", "line 1: a key is missing"),
+    "text.json": (b"1 2\n", "line 1: no JSON|is JSON lines"),
+    "text.paj": (b"1 2\n", "line 1: a line before"),
+    "net.zip": (b"PK", "archive"),
+    "cut.txt.gz": (gzip.compress(b"1 2\n" * 99)[:-9], "no whole gzip file"),
+    "cut.graphml.gz": (gzip.compress(b"<graphml>" + b" " * 99)[:-9], "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_network_is_refused(tmp_path: Path, name: str) -> None:
+    """A damaged file ends in an error that names it, never in a network of less."""
+    refused(tmp_path, name, *BAD[name])
+    with pytest.raises(InvalidGraph, match="cannot be read"):
+        read_network(tmp_path / "absent.txt")
+
+
+@pytest.mark.parametrize("cut", range(0, 400, 7))
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, cut: int) -> None:
+    """In a format that tells where it ends; an edge list does not."""
+    made = nx.path_graph(4)
+    nx.write_graphml(made, tmp_path / "a")
+    for name, content in {
+        "n.graphml": (tmp_path / "a").read_bytes(),
+        "n.gexf": "\n".join(nx.generate_gexf(made)).encode(),
+        "n.gml": "\n".join(nx.generate_gml(made)).encode(),
+        "n.json": json.dumps(nx.node_link_data(made, edges="edges")).encode(),
+        "n.mtx": b"%%MatrixMarket matrix coordinate pattern general\n5 5 80\n" + b"1 2\n" * 80,
+    }.items():
+        refused(tmp_path, name, content[: min(cut, len(content) - 2)], ".")
