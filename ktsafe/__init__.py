@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ktsafe.anonymization.one_release import Anonymized, anonymize
+    from ktsafe.anonymization.anonymization import Anonymized, anonymize
     from ktsafe.anonymization.strategies import AnonymizeOptions
     from ktsafe.errors import (
         BelowMinimumUtility,
@@ -96,7 +96,7 @@ _load = loads(
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),
         "ktsafe.protection.snapshots": ("Sequence",),
-        "ktsafe.anonymization.one_release": ("Anonymized", "anonymize"),
+        "ktsafe.anonymization.anonymization": ("Anonymized", "anonymize"),
         "ktsafe.reader": ("read",),
     },
 )

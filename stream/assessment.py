@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ktsafe.anonymization.one_release import Anonymized
+    from ktsafe.anonymization.anonymization import Anonymized
     from ktsafe.audit import Traced
     from ktsafe.graph import AttributedGraph
     from ktsafe.params import PrivacyParams

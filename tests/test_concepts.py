@@ -10,14 +10,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 CONCEPTS = {
-    "graph": "ktsafe/graph.py",
+    "graph": "ktsafe/graph/graph.py",
     "neighbourhood": "lab/ktsafe_lab/verify_hops/_neighbourhood_core.py",
     "attribute_distance": "ktsafe/verify/_attribute_distance_core.py",
     "edit_distance": "lab/ktsafe_lab/verify_hops/edit_distance.py",
     "protection_set": "lab/ktsafe_lab/verify_hops/protection_sets.py",
     "kt_safe": "ktsafe/verify/kt_safe_verdict.py",
-    "cost": "ktsafe/audit/usefulness.py",
-    "anonymization": "ktsafe/anonymization/one_release.py",
+    "cost": "ktsafe/audit/cost.py",
+    "anonymization": "ktsafe/anonymization/anonymization.py",
     "partitioning": "lab/ktsafe_lab/paper/partitioning.py",
     "partition_set": "lab/ktsafe_lab/paper/partition_set.py",
     "cost_model": "lab/ktsafe_lab/paper/cost_model.py",
@@ -25,7 +25,7 @@ CONCEPTS = {
     "candidate_set": "lab/ktsafe_lab/paper/candidate_set.py",
     "pivot": "lab/ktsafe_lab/paper/pivots.py",
     "kt_tree": "ktsafe/anonymization/exact/kt_tree.py",
-    "window": "ktsafe/audit/sequence/candidates.py",
+    "window": "ktsafe/audit/sequence/windows.py",
 }
 """By the word that you look for: where the concept is."""
 

@@ -73,7 +73,7 @@ DEFAULTS = AnonymizeOptions()
 #
 # A strategy sees the graph that is to be released, with all its vertices, and plans which vertices
 # and edges the release has. What is done to people beforehand and to inserted vertices afterwards
-# is the same for all of them (`ktsafe.anonymization.one_release`).
+# is the same for all of them (`ktsafe.anonymization.anonymization`).
 #
 # Installed packages add strategies by entry points of the group `ktsafe.strategies`,
 # each of which names an `Entry`. Such a strategy is never believed safe: `ktsafe.anonymize` returns

@@ -3,9 +3,9 @@
 What it cost, how private and how useful it is.
 """
 
+from ktsafe.audit.cost import Overlap, Usefulness, cost_parts, usefulness
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.release_audit import audit_release, audit_traced, changed_values, values_told
-from ktsafe.audit.usefulness import Overlap, Usefulness, cost_parts, usefulness
 
 __all__ = [
     "Overlap",

@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.usefulness import Overlap
+from ktsafe.audit.cost import Overlap
 from ktsafe.graph.edges import edge_ends, edge_keys, n_common_edges, renumbered
 from ktsafe.graph.latest_graph import of_dark_pairs
 from ktsafe.graph.numbering import came_and_went, ranks

@@ -82,7 +82,7 @@ class Cost(PartFigures, frozen=True):
 
 
 class OverlapFigures(PartFigures, frozen=True):
-    """A true and a released set, see `ktsafe.audit.usefulness.Overlap`."""
+    """A true and a released set, see `ktsafe.audit.cost.Overlap`."""
 
     true: int = 0
     released: int = 0
@@ -95,7 +95,7 @@ class OverlapFigures(PartFigures, frozen=True):
 
 
 class UsefulnessFigures(PartFigures, frozen=True):
-    """What a release shares with the truth, see `ktsafe.audit.usefulness.Usefulness`."""
+    """What a release shares with the truth, see `ktsafe.audit.cost.Usefulness`."""
 
     costs_more_than_nothing: bool = False
     edges: OverlapFigures = OverlapFigures()

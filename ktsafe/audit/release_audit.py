@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.audit.cost import cost_parts, usefulness
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.privacy_figures import privacy_figures
-from ktsafe.audit.usefulness import cost_parts, usefulness
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
 
@@ -51,7 +51,7 @@ def audit_release(
     -------
     dict
         `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
-        `usefulness` as in `ktsafe.audit.usefulness.Usefulness`, `privacy` as in
+        `usefulness` as in `ktsafe.audit.cost.Usefulness`, `privacy` as in
         `ktsafe.audit.privacy_figures.PrivacyFigures`.
 
     Raises

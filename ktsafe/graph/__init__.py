@@ -1,5 +1,5 @@
 """Attributed graphs: their schema, vertices and edges, and how they are read."""
 
-from ktsafe.graph.attributed_graph import MISSING, NONE, AttributedGraph, Groups, Schema
+from ktsafe.graph.graph import MISSING, NONE, AttributedGraph, Groups, Schema
 
 __all__ = ["MISSING", "NONE", "AttributedGraph", "Groups", "Schema"]

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ktsafe.anonymization.one_release import anonymize
+from ktsafe.anonymization.anonymization import anonymize
 from ktsafe.anonymization.strategies import (
     MIN_F1,
     Aim,
@@ -22,7 +22,7 @@ from ktsafe.anonymization.strategies import (
 )
 from ktsafe.errors import BelowMinimumUtility, InvalidParams
 from ktsafe.graph import NONE, AttributedGraph, Groups, Schema
-from ktsafe.graph.inputs.in_memory import given
+from ktsafe.graph.inputs.memory.in_memory import given
 from ktsafe.graph.schema_check import Border
 from ktsafe.graph.schemas import Named, named_values, people_of_values
 from ktsafe.params import PrivacyParams

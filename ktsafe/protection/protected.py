@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ktsafe.anonymization.one_release import Anonymized
+from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.audit import Traced, audit_release, trace, usefulness
-from ktsafe.audit.usefulness import Overlap, Usefulness
+from ktsafe.audit.cost import Overlap, Usefulness
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.schemas import Named
 from ktsafe.params import PrivacyParams

@@ -8,8 +8,8 @@ from typing import Any
 
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, raise_together
 from ktsafe.graph import NONE, AttributedGraph, Schema
-from ktsafe.graph.inputs.in_memory import Given
-from ktsafe.graph.inputs.input_faults import absent_faults, extra_faults, value_faults
+from ktsafe.graph.inputs.memory.in_memory import Given
+from ktsafe.graph.inputs.memory.input_faults import absent_faults, extra_faults, value_faults
 from ktsafe.graph.inputs.spelling import code_text, value_text
 from ktsafe.graph.schema_check import ON_PURPOSE, check_texts
 from ktsafe.graph.schemas import check_part, composite_sensitive

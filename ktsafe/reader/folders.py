@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ktsafe.errors import InvalidParams, KtsafeError
 from ktsafe.reader.estimates import Estimate, Floats, estimate_of
 from ktsafe.reader.published import StudiedRelease, StudiedTable, check_asked, html_table
-from ktsafe.seals import WITHDRAWN, SealCheck, check_seals, public_key, reason_of
+from ktsafe.seals.seals import WITHDRAWN, SealCheck, check_seals, public_key, reason_of
 
 SHOWN_MAX = 20
 """Releases that a notebook lists, the last ones."""

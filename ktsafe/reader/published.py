@@ -25,7 +25,7 @@ from ktsafe.reader.estimates import (
     estimate_of,
     laplace,
 )
-from ktsafe.seals import Signature
+from ktsafe.seals.seals import Signature
 
 if TYPE_CHECKING:
     import igraph

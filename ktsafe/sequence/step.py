@@ -17,13 +17,13 @@ from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.cohorts import depart, move_groups, publish_ready
-from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
-from ktsafe.sequence.people.values import (
+from ktsafe.sequence.people.sensitive_updates import (
     exchange_values,
     keep_company,
     show_sensitive,
     shows_missing,
 )
+from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 

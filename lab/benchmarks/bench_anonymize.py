@@ -31,7 +31,7 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization.one_release import anonymize_unverified
+from ktsafe.anonymization.anonymization import anonymize_unverified
 from ktsafe.anonymization.strategies import Effort, Request, strategy_names
 from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.graph.datasets.synthetic import uniform

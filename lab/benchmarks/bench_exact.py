@@ -29,8 +29,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
+from ktsafe.anonymization.anonymization import Anonymized, anonymize_unverified
 from ktsafe.anonymization.exact.kt_tree import cohorts_of, neighbour_counts
-from ktsafe.anonymization.one_release import Anonymized, anonymize_unverified
 from ktsafe.anonymization.rare_classes import prepare
 from ktsafe.anonymization.strategies import Effort, Request
 from ktsafe.assess.conclusions import conclusions, summary

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.anonymization.one_release import Anonymized
+from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.edges import edge_keys
 from ktsafe.verify import verify_flags, verify_graph

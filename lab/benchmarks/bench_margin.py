@@ -29,8 +29,8 @@ from statistics import mean
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.assess.attacks.changes import departure
 from ktsafe.assess.attacks.common.history import History as Attacked
+from ktsafe.assess.attacks.known_changes import departure
 from ktsafe.audit.sequence import Promise, SequenceAuditor
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between

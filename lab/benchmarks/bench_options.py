@@ -23,7 +23,7 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.one_release import anonymize_unverified
+from ktsafe.anonymization.anonymization import anonymize_unverified
 from ktsafe.anonymization.strategies import Effort, Request
 from ktsafe.assess.utility import degree_emd
 from ktsafe.audit import cost_parts, trace, usefulness

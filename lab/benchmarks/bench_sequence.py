@@ -52,7 +52,7 @@ VALUES: Final = {48: (4, 4, 3), 8: (2, 2, 2)}
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What one release came to; `edges` are the figures of `ktsafe.audit.usefulness`."""
+    """What one release came to; `edges` are the figures of `ktsafe.audit.cost`."""
 
     vertices: int
     edges: int

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.one_release import anonymize_everybody
+from ktsafe.anonymization.anonymization import anonymize_everybody
 from ktsafe.anonymization.strategies import Request
 from ktsafe.audit.sequence import Promise
 from ktsafe.sequence import Changes, SequenceOptions

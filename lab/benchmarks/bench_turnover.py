@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.assess.attacks.changes import arrival, departure
 from ktsafe.assess.attacks.common.case import Case
 from ktsafe.assess.attacks.common.history import History
 from ktsafe.assess.attacks.common.result import Result
+from ktsafe.assess.attacks.known_changes import arrival, departure
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions, changes_between
 
 SCHEMA = Schema(("kind",), "health", frozenset({"ill"}))

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.one_release import anonymize_everybody, anonymize_in_order
+from ktsafe.anonymization.anonymization import anonymize_everybody, anonymize_in_order
 from ktsafe.anonymization.strategies import Request, strategy_named
 from ktsafe.assess.utility import as_networkit, hops_between
 from ktsafe.audit import trace, usefulness

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.anonymization.one_release import Anonymized, anonymize_everybody
+from ktsafe.anonymization.anonymization import Anonymized, anonymize_everybody
+from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.anonymization.strategies import Plan, Request
-from ktsafe.anonymization.values import QuasiIdentifierSpace
 from ktsafe_lab.paper.cost_model import sampled_cost_model
 from ktsafe_lab.paper.merging import merge_subgraphs
 from ktsafe_lab.paper.partition_set import select_partitioning

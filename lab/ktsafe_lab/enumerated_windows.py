@@ -11,10 +11,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.sequence import SequenceAuditor
-from ktsafe.audit.sequence import candidates as windows
+from ktsafe.audit.sequence import SequenceAuditor, windows
 from ktsafe.audit.sequence._candidates_core import Rows
-from ktsafe.audit.sequence.candidates import CandidateSets
+from ktsafe.audit.sequence.candidate_sets import CandidateSets
 from ktsafe.params import PrivacyParams
 from ktsafe_lab import _enumerated_windows_core as core
 

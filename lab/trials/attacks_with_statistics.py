@@ -24,12 +24,12 @@ from scipy import sparse
 
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import Case, History, Result
-from ktsafe.assess.attacks.changes import _true_changes, shown_changes
 from ktsafe.assess.attacks.common.history import ABSENT
 from ktsafe.assess.attacks.common.logistic import judged
 from ktsafe.assess.attacks.common.nearest import SAME, standings
 from ktsafe.assess.attacks.common.result import auc_result, standing_result
 from ktsafe.assess.attacks.denoised import UNIT, weighted_guesses
+from ktsafe.assess.attacks.known_changes import _true_changes, shown_changes
 from ktsafe.assess.attacks.membership import chances_of_truth
 from ktsafe.graph.numbering import classes_of
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
@@ -205,7 +205,7 @@ def intersection(history: History, weights: Sequence[Floats]) -> Result:
 
 
 def changes(history: History, told: Sequence[Tables] | None) -> Result:
-    """Find people by what they gained and lost, see `ktsafe.assess.attacks.changes`."""
+    """Find people by what they gained and lost, see `ktsafe.assess.attacks.known_changes`."""
     parts = []
     for first, last in itertools.pairwise(range(len(history.cases))):
         before, after = history.tuples_of_ids(first), history.tuples_of_ids(last)

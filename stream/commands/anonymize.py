@@ -50,7 +50,7 @@ from ktsafe.stream.process.command_line import (
 from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from ktsafe.anonymization.one_release import Anonymized
+    from ktsafe.anonymization.anonymization import Anonymized
     from ktsafe.audit import Traced
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release

@@ -17,7 +17,7 @@ import typer
 
 from ktsafe.connectors.base import WITHDRAWN, ReleaseBundle, ReleaseReader
 from ktsafe.connectors.regular_files import is_safe_name
-from ktsafe.seals import reason_of
+from ktsafe.seals.seals import reason_of
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hurried, say
 

@@ -142,7 +142,7 @@ def _refused(folder: Path, why: str) -> dict[str, Any]:
 
 def _add_seals(folders: list[Path], reports: list[dict[str, Any]], key: Path | None) -> None:
     """Add to each report what chain and signature say. Each folder of releases has its chain."""
-    from ktsafe.seals import check_seals, public_key
+    from ktsafe.seals.seals import check_seals, public_key
     from ktsafe.stream.files.releases_read import ReleaseUnreadable
 
     keys = []

@@ -245,7 +245,7 @@ class _ListedPeople:
 
     def faults(self) -> list[InvalidGraph]:
         """Return what is wrong with values, and what the schema names and nobody has."""
-        from ktsafe.graph.inputs import input_faults  # noqa: PLC0415 -- loads kernels
+        from ktsafe.graph.inputs.memory import input_faults  # noqa: PLC0415 -- loads kernels
 
         if self.listed is None:
             return []

@@ -28,7 +28,7 @@ from ktsafe.graph.latest_graph import dark_pairs
 from ktsafe.graph.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.reader.readme import README
-from ktsafe.seals import reason_of
+from ktsafe.seals.seals import reason_of
 from ktsafe.stream.files.parquet import (
     EDGES_PARQUET,
     VERTICES_PARQUET,
@@ -128,7 +128,7 @@ class Manifest(msgspec.Struct, frozen=True):
     cut:
         Noise to all but the owner: see `ktsafe.stream.release.encrypted_cut`.
     seal:
-        What ties the release to those before it and to its owner; see `ktsafe.seals`.
+        What ties the release to those before it and to its owner; see `ktsafe.seals.seals`.
     """
 
     format: int

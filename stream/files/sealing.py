@@ -1,4 +1,4 @@
-"""Seals the manifest of a release; `ktsafe.seals` reads the seal."""
+"""Seals the manifest of a release; `ktsafe.seals.seals` reads the seal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.connectors.signing import Signer
-from ktsafe.seals import log_root, signed_bytes
+from ktsafe.seals.seals import log_root, signed_bytes
 from ktsafe.stream.files.releases_write import manifest_text, write_synced
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ktsafe.anonymization.one_release import Anonymized
+from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.numbering import Ids

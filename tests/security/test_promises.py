@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.anonymization.one_release import Anonymized
+from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.assess.attacks import Case, ids_removed, run
 from ktsafe.assess.attacks.alignment import seeds
 from ktsafe.assess.releases.attacks import NAMES

@@ -10,12 +10,12 @@ from types import MappingProxyType
 import numpy as np
 
 from ktsafe.assess.attacks.alignment import alignment, risk_curve, seeds
-from ktsafe.assess.attacks.changes import arrival, changes, departure, intersection
 from ktsafe.assess.attacks.common.case import Case
 from ktsafe.assess.attacks.common.history import History
 from ktsafe.assess.attacks.common.result import Result
 from ktsafe.assess.attacks.denoised import age, denoised
 from ktsafe.assess.attacks.friends import friends_degrees, friends_values, sensitive_by_friends
+from ktsafe.assess.attacks.known_changes import arrival, changes, departure, intersection
 from ktsafe.assess.attacks.membership import membership_of_ties, membership_of_vertices
 from ktsafe.assess.attacks.membership_of_people import membership_of_people
 from ktsafe.assess.attacks.neighbourhoods import (

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ktsafe.anonymization.one_release import anonymize
+from ktsafe.anonymization.anonymization import anonymize
 from ktsafe.anonymization.strategies import AnonymizeOptions, strategy_named
 from ktsafe.assess.attacks import Case, Result, run
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP

@@ -128,7 +128,7 @@ def worth(
     Returns
     -------
     dict
-        `release_id`; `usefulness`, see `ktsafe.audit.usefulness`; `utility`, see
+        `release_id`; `usefulness`, see `ktsafe.audit.cost`; `utility`, see
         `ktsafe.assess.utility.utility_figures`; `attacks` as in audits; `afresh`, the usefulness of
         a release of the same true graph that has no past, and under `without` of one without each
         quasi-identifier.

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, History, Result, run_each
-from ktsafe.assess.attacks.changes import changes, departure
 from ktsafe.assess.attacks.friends import friends_degrees, friends_values, sensitive_by_friends
+from ktsafe.assess.attacks.known_changes import changes, departure
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.attacks.net_changes import net_changes
 from ktsafe.assess.attacks.suite import SequenceAttack, sampled

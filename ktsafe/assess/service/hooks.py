@@ -12,7 +12,7 @@ from ktsafe.assess.attacks import ATTACKS, Case, run
 from ktsafe.stream.assessment import Assessment, AttackSettings, Check
 
 if TYPE_CHECKING:
-    from ktsafe.anonymization.one_release import Anonymized
+    from ktsafe.anonymization.anonymization import Anonymized
     from ktsafe.assess.generalization.advice import Advice
     from ktsafe.audit import Traced
     from ktsafe.graph import AttributedGraph

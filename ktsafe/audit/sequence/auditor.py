@@ -16,12 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.sequence import candidates as figures
-from ktsafe.audit.sequence import candidates as windows
-from ktsafe.audit.sequence import saved_state
+from ktsafe.audit.sequence import figures, saved_state, windows
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering
-from ktsafe.audit.sequence.candidates import CandidateSets, Stage
-from ktsafe.audit.sequence.changes import ChangeHistory, ValueHistory, visible_changes
+from ktsafe.audit.sequence.candidate_sets import CandidateSets, Stage
+from ktsafe.audit.sequence.change_history import ChangeHistory, ValueHistory, visible_changes
 from ktsafe.audit.sequence.containment import TrueGraph, TruthComparison
 from ktsafe.audit.sequence.continuity import Continuity, Owned, Ownership
 from ktsafe.audit.sequence.findings import Findings, Violations

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.audited_release import CopyOnExtend, Numbering
-from ktsafe.audit.sequence.candidates import CandidateSets
+from ktsafe.audit.sequence.candidate_sets import CandidateSets
 from ktsafe.params import PrivacyParams
 
 FORMAT: Final = 1

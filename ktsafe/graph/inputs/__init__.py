@@ -8,7 +8,7 @@ or told as ignored. Texts of ids and values are made by one function
 """
 
 from ktsafe.graph.inputs.formats.files import read_network
-from ktsafe.graph.inputs.in_memory import of_memory
+from ktsafe.graph.inputs.memory.in_memory import of_memory
 from ktsafe.graph.inputs.network import Network
 
 __all__ = ["Network", "of_memory", "read_network"]

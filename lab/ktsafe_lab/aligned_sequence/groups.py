@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.one_release import Anonymized, anonymize_everybody
+from ktsafe.anonymization.anonymization import Anonymized, anonymize_everybody
 from ktsafe.anonymization.strategies import AnonymizeOptions, Request
 from ktsafe.graph import AttributedGraph
 from ktsafe.sequence.memory.codes import GONE

@@ -19,12 +19,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor
+from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor, windows
 from ktsafe.audit.sequence import _profiles_core as core
-from ktsafe.audit.sequence import candidates as windows
 from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.audited_release import grown, stable_codes
-from ktsafe.audit.sequence.candidates import CandidateSets
+from ktsafe.audit.sequence.candidate_sets import CandidateSets
 from ktsafe.audit.sequence.findings import Violations
 from ktsafe.audit.sequence.profiles import Structure, StructureReader, edge_keys
 from ktsafe.errors import InvalidGraph, InvalidParams

@@ -24,8 +24,8 @@ from scipy.sparse import csr_array
 from ktsafe.anonymization.exact.exact_strategy import before_rewiring
 from ktsafe.anonymization.exact.kt_tree import cohorts_of
 from ktsafe.anonymization.exact.rewiring import rewired
+from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.anonymization.strategies import Plan, Request
-from ktsafe.anonymization.values import QuasiIdentifierSpace
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.edges import edge_keys
 from ktsafe_lab.by_attribute.exchanging import edges_of

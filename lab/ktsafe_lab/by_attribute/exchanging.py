@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.anonymization.exact.realization import joined
+from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.anonymization.strategies import Effort, Request
-from ktsafe.anonymization.values import QuasiIdentifierSpace
 from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute.targets import Kinds
 

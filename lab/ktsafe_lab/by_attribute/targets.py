@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ktsafe.anonymization.exact.kt_tree import Cohorts
+from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.anonymization.strategies import Effort, Request
-from ktsafe.anonymization.values import QuasiIdentifierSpace
 from ktsafe_lab.by_attribute import _targets_core as core
 
 TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20, "thorough": 50}

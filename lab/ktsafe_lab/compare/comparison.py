@@ -204,7 +204,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     # Compiled kernels load slowly, so only the processes in need of them pay.
     import numpy as np  # noqa: PLC0415
 
-    from ktsafe.anonymization.one_release import anonymize_unverified  # noqa: PLC0415
+    from ktsafe.anonymization.anonymization import anonymize_unverified  # noqa: PLC0415
     from ktsafe.assess.releases.worth import without  # noqa: PLC0415
     from ktsafe.assess.utility import utility_figures  # noqa: PLC0415
     from ktsafe.audit import audit_traced  # noqa: PLC0415

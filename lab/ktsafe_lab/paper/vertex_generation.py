@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.values import QuasiIdentifierSpace
+from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams

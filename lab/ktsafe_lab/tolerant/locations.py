@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.values import QuasiIdentifierSpace
+from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe_lab.tolerant import _locations_core as core

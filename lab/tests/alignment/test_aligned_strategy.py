@@ -21,7 +21,7 @@ from ktsafe import (
     NotKTSafe,
     PrivacyParams,
 )
-from ktsafe.anonymization.one_release import Anonymized, anonymize_everybody, anonymize_in_order
+from ktsafe.anonymization.anonymization import Anonymized, anonymize_everybody, anonymize_in_order
 from ktsafe.anonymization.strategies import Request
 from ktsafe.graph.datasets import uniform
 from ktsafe.graph.edges import edge_keys

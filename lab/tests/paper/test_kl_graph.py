@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, Infeasible, PrivacyParams
-from ktsafe.anonymization.one_release import anonymize_unverified
+from ktsafe.anonymization.anonymization import anonymize_unverified
 from ktsafe.anonymization.strategies import Request
 from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
-from ktsafe.anonymization.one_release import anonymize_everybody
+from ktsafe.anonymization.anonymization import anonymize_everybody
 from ktsafe.anonymization.strategies import Request, check_strategy, strategy_named
 from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph

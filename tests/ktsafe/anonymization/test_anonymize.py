@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Infeasible, InvalidParams, PrivacyParams, Schema
-from ktsafe.anonymization.one_release import AnonymizeOptions, anonymize, anonymize_everybody
+from ktsafe.anonymization.anonymization import AnonymizeOptions, anonymize, anonymize_everybody
 from ktsafe.anonymization.strategies import Effort, Request
 from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, InvalidGraph, InvalidParams, PrivacyParams, anonymize
-from ktsafe.anonymization.one_release import Anonymized, anonymize_unverified
+from ktsafe.anonymization.anonymization import Anonymized, anonymize_unverified
+from ktsafe.anonymization.shown_values import of_purpose, places_of_values
 from ktsafe.anonymization.strategies import AnonymizeOptions, Plan, Request, Values
-from ktsafe.anonymization.values import of_purpose, places_of_values
 from ktsafe.audit import audit_release, trace
 from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph

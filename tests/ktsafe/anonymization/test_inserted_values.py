@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.one_release import Anonymized, anonymize_everybody
+from ktsafe.anonymization.anonymization import Anonymized, anonymize_everybody
+from ktsafe.anonymization.shown_values import with_inserted
 from ktsafe.anonymization.strategies import Plan, Request
-from ktsafe.anonymization.values import with_inserted
 from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition

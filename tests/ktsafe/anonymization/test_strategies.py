@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, NotKTSafe, PrivacyParams, anonymize
-from ktsafe.anonymization.one_release import anonymize_unverified
+from ktsafe.anonymization.anonymization import anonymize_unverified
 from ktsafe.anonymization.strategies import (
     STRATEGIES,
     Request,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ktsafe.kernels import compiler as kernels
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CORES = sorted((ROOT / "ktsafe").rglob("_*_core.py"))
 INNER = {"inner_kernel", "inlined_kernel"}
 

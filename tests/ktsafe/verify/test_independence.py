@@ -27,10 +27,18 @@ def imported(module: Path) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             if (PACKAGE.parent / node.module.replace(".", "/")).is_dir():
-                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                modules = {name for name in inner if _is_module(name)}
+                names |= modules if modules == inner else {node.module, *modules}
             else:
                 names.add(node.module)
     return {name for name in names if name.split(".")[0] == "ktsafe"}
+
+
+def _is_module(name: str) -> bool:
+    """Return whether a dotted name is a module's."""
+    path = PACKAGE.parent / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
 
 
 def users_of(names: set[str]) -> set[str]:

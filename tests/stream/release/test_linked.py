@@ -12,7 +12,7 @@ import pytest
 from ktsafe import PrivacyParams
 from ktsafe.audit.sequence import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.errors import NotKTSafe
-from ktsafe.seals import check_seals, public_key
+from ktsafe.seals.seals import check_seals, public_key
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore

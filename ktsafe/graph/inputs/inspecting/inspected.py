@@ -15,7 +15,6 @@ import numpy as np
 from ktsafe.errors import BadLines, InvalidGraph, told_lines
 from ktsafe.graph import MISSING
 from ktsafe.graph.inputs.formats.files import read_network
-from ktsafe.graph.inputs.in_memory import of_memory
 from ktsafe.graph.inputs.inspecting.proposed_schema import (
     Role,
     Type,
@@ -23,6 +22,7 @@ from ktsafe.graph.inputs.inspecting.proposed_schema import (
     role_of,
     type_of,
 )
+from ktsafe.graph.inputs.memory.in_memory import of_memory
 from ktsafe.graph.inputs.network import Kind, Network
 from ktsafe.graph.inputs.spelling import is_number, looks_missing
 from ktsafe.graph.inputs.tables.edge_lists import among

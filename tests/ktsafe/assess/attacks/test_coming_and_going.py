@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case, History
-from ktsafe.assess.attacks.changes import arrival, departure
+from ktsafe.assess.attacks.known_changes import arrival, departure
 from tests.ktsafe.assess.attacks.releases import graph_of
 from tests.ktsafe.assess.attacks.test_sequences import histories, person_of, published
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidGraph, InvalidParams, PrivacyParams
 from ktsafe.assess.attacks import Case, History, ids_removed, run, run_sequence
-from ktsafe.assess.attacks.changes import changes, intersection
 from ktsafe.assess.attacks.denoised import age
+from ktsafe.assess.attacks.known_changes import changes, intersection
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import CATEGORIES, SCHEMA, graph_of, noisy, random_graph
 

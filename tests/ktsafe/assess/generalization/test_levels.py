@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidGraph, Schema
 from ktsafe.assess.generalization.lattice import Lattice
-from ktsafe.assess.generalization.levels import Items, levels_of, merged
+from ktsafe.assess.generalization.levels import levels_of
+from ktsafe.assess.generalization.value_merging import Items, merged
 from ktsafe.graph.schemas import named_values, people_of_values
 
 VALUES = {

@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.audit.sequence import Promise, SequenceAuditor, UnknownSavedState, profiles, saved_state
-from ktsafe.audit.sequence import changes as change_history
+from ktsafe.audit.sequence import (
+    Promise,
+    SequenceAuditor,
+    UnknownSavedState,
+    change_history,
+    profiles,
+    saved_state,
+)
 from ktsafe.audit.sequence import continuity as persistence
 from ktsafe.audit.sequence.continuity import EdgeAges
 from tests.ktsafe.audit.sequence.naive_sequence import histories, small_params

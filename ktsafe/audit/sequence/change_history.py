@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.sequence import candidates as figures
+from ktsafe.audit.sequence import figures
 from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering, grown
-from ktsafe.audit.sequence.candidates import CandidateSets
+from ktsafe.audit.sequence.candidate_sets import CandidateSets
 from ktsafe.audit.sequence.profiles import Structure, edge_ends
 from ktsafe.graph import MISSING
 from ktsafe.params import PrivacyParams

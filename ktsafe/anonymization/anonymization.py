@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.anonymization.rare_classes import prepare
+from ktsafe.anonymization.shown_values import of_purpose, orbits_of, places_of_values, with_inserted
 from ktsafe.anonymization.strategies import (
     DEFAULTS,
     AnonymizeOptions,
@@ -24,7 +25,6 @@ from ktsafe.anonymization.strategies import (
     is_own,
     strategy_named,
 )
-from ktsafe.anonymization.values import of_purpose, orbits_of, places_of_values, with_inserted
 from ktsafe.errors import NotKTSafe
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams

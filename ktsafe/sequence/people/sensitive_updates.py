@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.values import of_purpose, places_of_values
+from ktsafe.anonymization.shown_values import of_purpose, places_of_values
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.codes import GONE

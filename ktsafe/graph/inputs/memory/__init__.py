@@ -1,0 +1,1 @@
+"""Networks in memory: graphs of other libraries, and data frames."""
