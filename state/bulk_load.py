@@ -154,7 +154,12 @@ class BulkLoad:
         batch.write(
             keys.META,
             meta_rows(
-                self._origins, list(self._schema.attributes), positions, source_identity, progress
+                self._origins,
+                (),
+                list(self._schema.attributes),
+                positions,
+                source_identity,
+                progress,
             ),
         )
         self._database.commit(batch)

@@ -1,12 +1,13 @@
 """What a commit says, as a row of the log: put without reading, in the order of commits.
 
 A row names the people whose registers the commit altered, and has each change to a tie in columns:
-both ends, the stamp, and whether the tie is there from then on. People are keyed hashes.
+both ends, the stamp, whether the tie is there from then on, and its mark, where one has any. People
+are keyed hashes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import eq
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +24,7 @@ from ktsafe.state.changes import (
     VertexUpsert,
 )
 from ktsafe.state.keys import HASH_BYTES, Hashes
+from ktsafe.state.marks import mark_number, way_of
 from ktsafe.state.registers import Mark, Origins
 
 _OF_TIES: Final = (EdgeAdd, EdgeRemove)
@@ -31,7 +33,10 @@ HASH: Any = np.dtype(("S", HASH_BYTES))
 
 
 class Logged(msgspec.Struct, array_like=True, frozen=True):
-    """What a commit says of m ties and n people; numbers are int64, `present` is bytes."""
+    """What a commit says of m ties and n people; numbers are int64, `present` is bytes.
+
+    `marks` is empty where all are 0.
+    """
 
     people: bytes
     ends: bytes
@@ -39,6 +44,7 @@ class Logged(msgspec.Struct, array_like=True, frozen=True):
     origin: bytes
     offset: bytes
     present: bytes
+    marks: bytes = b""
 
     def __len__(self) -> int:
         return len(self.present) + len(self.people) // HASH_BYTES
@@ -52,6 +58,7 @@ class TieChanges(NamedTuple):
     origin: NDArray[np.int64]
     offset: NDArray[np.int64]
     present: NDArray[np.int64]
+    marks: NDArray[np.int64]
 
 
 class Said(NamedTuple):
@@ -65,8 +72,10 @@ class Said(NamedTuple):
         return msgspec.structs.replace(self.ties, people=b"".join(people))
 
 
-def said(changes: Sequence[Change], hashes: Hashes, origins: Origins) -> Said:
-    """Return changes as a commit takes them; origins may become more.
+def said(
+    changes: Sequence[Change], hashes: Hashes, origins: Origins, kinds: dict[str, int]
+) -> Said:
+    """Return changes as a commit takes them; origins and kinds may become more.
 
     Raises
     ------
@@ -88,6 +97,7 @@ def said(changes: Sequence[Change], hashes: Hashes, origins: Origins) -> Said:
         origin=_packed(_origins(stamps, origins)),
         offset=_packed([stamp.offset for stamp in stamps]),
         present=bytes([type(change) is EdgeAdd for change in ties]),
+        marks=_marks(ties, alias_of, kinds),
     )
     of_people = _origins([change.stamp for change in others], origins)
     marks = (
@@ -112,9 +122,12 @@ def tie_changes(rows: Sequence[Logged]) -> TieChanges:
         for name in ("time", "origin", "offset")
     )
     present = np.frombuffer(b"".join([row.present for row in rows]), dtype=np.uint8)
-    if not len(ends) == len(time) == len(origin) == len(offset) == len(present):
+    marks = np.frombuffer(
+        b"".join([row.marks or bytes(8 * len(row.present)) for row in rows]), dtype="<i8"
+    )
+    if not len(ends) == len(time) == len(origin) == len(offset) == len(present) == len(marks):
         raise ValueError("changes to ties are not whole")
-    return TieChanges(ends, time, origin, offset, present.astype(np.int64))
+    return TieChanges(ends, time, origin, offset, present.astype(np.int64), marks)
 
 
 def people_of(rows: Sequence[Logged]) -> tuple[NDArray[np.bytes_], NDArray[np.int64]]:
@@ -128,6 +141,24 @@ def _origins(stamps: Sequence[Stamp], origins: Origins) -> list[int]:
     pairs = [(stamp.topic, stamp.partition) for stamp in stamps]
     number_of = {pair: origins.number(*pair) for pair in dict.fromkeys(pairs)}
     return list(map(number_of.__getitem__, pairs))
+
+
+def _marks(
+    ties: Sequence[EdgeAdd | EdgeRemove],
+    alias_of: Mapping[str | bytes, bytes],
+    kinds: dict[str, int],
+) -> bytes:
+    """Return the number of the mark of each change, if any."""
+    marks = [change.mark for change in ties]
+    if not any(marks):
+        return b""
+    numbers = [0] * len(ties)
+    for place, (tie, mark) in enumerate(zip(ties, marks, strict=True)):
+        if mark is not None:
+            kind, is_directed = mark
+            ends = alias_of[tie.source], alias_of[tie.target]
+            numbers[place] = mark_number(kind, way_of(*ends, is_directed=is_directed), kinds)
+    return _packed(numbers)
 
 
 def _packed(values: Sequence[int]) -> bytes:

@@ -44,23 +44,30 @@ class VertexDelete(msgspec.Struct, frozen=True, gc=False):
     id: str
 
 
+Marked: TypeAlias = tuple[str | None, bool]
+"""The kind of a tie, and whether it goes from its source to its target only."""
+
+
 class EdgeAdd(msgspec.Struct, frozen=True, gc=False):
     """The edge is present from `stamp` on, while both ends exist.
 
-    An end that is absent may be named by its keyed hash.
+    An end that is absent may be named by its keyed hash. Of a pair each kind and direction comes
+    and goes by itself; `mark` is both, None without either.
     """
 
     stamp: Stamp
     source: str | bytes
     target: str | bytes
+    mark: Marked | None = None
 
 
 class EdgeRemove(msgspec.Struct, frozen=True, gc=False):
-    """The undirected edge is absent from `stamp` on."""
+    """The edge of that kind and direction is absent from `stamp` on."""
 
     stamp: Stamp
     source: str | bytes
     target: str | bytes
+    mark: Marked | None = None
 
 
 Change: TypeAlias = VertexUpsert | VertexDelete | EdgeAdd | EdgeRemove

@@ -12,7 +12,7 @@ store that is only looked at, or opened again, resolves all of its log in the sa
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -24,11 +24,12 @@ from ktsafe.state import keys
 from ktsafe.state.change_log import HASH, Logged, TieChanges, people_of, tie_changes
 from ktsafe.state.database import StoredRows
 from ktsafe.state.ledger import Writes
+from ktsafe.state.marks import counting
 from ktsafe.state.number_pages import NumberPages
 from ktsafe.state.registers import MARK, Origins, decoded, forget_downs
 from ktsafe.state.snapshot import Categories, GraphArrays, lower, pair_codes, upper
 from ktsafe.state.store_progress import Progress
-from ktsafe.state.tie_pages import Registers, Stamps, TiePages
+from ktsafe.state.tie_pages import MarkedPages, Registers, Stamps
 
 _log_decoder: Final = msgspec.msgpack.Decoder(Logged)
 
@@ -41,11 +42,14 @@ class Known:
     ----------
     attributes:
         The number of each attribute of the schema, by position.
+    kinds:
+        The number of each kind of ties.
     """
 
     schema: Schema
     attributes: Sequence[int]
     origins: Origins
+    kinds: dict[str, int]
     categories: Categories
 
 
@@ -73,8 +77,8 @@ class Folded:
         # Numbers that no page holds yet are given anew by whoever resolves the log again.
         self._lineage = object()
         self.places = NumberPages(database.all(keys.PLACES))
-        self._ties = TiePages(database.all(keys.TIES), database.get_many)
-        if (len(self.places), len(self._ties)) != (progress.n_places, progress.n_pages):
+        self._ties = MarkedPages(database.all(keys.TIES), database.get_many)
+        if (len(self.places), self._ties.n_pages) != (progress.n_places, progress.n_pages):
             raise ValueError("rows are missing")
         self._log: list[bytes] = []
         self._edges = np.zeros(0, dtype=np.int64)
@@ -101,7 +105,8 @@ class Folded:
         told, first = people_of(rows)
         self._n_lives = progress.n_lives
         self._tell(told, first)
-        self._ties.take(self._news(tie_changes(rows)))
+        for mark, news in self._news(tie_changes(rows)):
+            self._ties.of(mark).take(news)
         self._drop_covered(told)
         self._settle()
 
@@ -124,8 +129,9 @@ class Folded:
         """
         forgotten: tuple[Writes, Writes, int] = ({}, {}, 0)
         if horizon_us is not None:
-            absent = np.flatnonzero(self._ties.codes & 1 == 0)
-            self._ties.drop(absent[self._ties.stamps(absent).time < horizon_us])
+            for ties in self._ties.values():
+                absent = np.flatnonzero(ties.codes & 1 == 0)
+                ties.drop(absent[ties.stamps(absent).time < horizon_us])
             old = self._downs.forget(horizon_us)
             forgotten = forget_downs(old, self._database.get_many(keys.PEOPLE, old))
             self._settle()
@@ -146,7 +152,7 @@ class Folded:
             n_people=progress.n_people - forgotten[2],
             n_downs=len(self._downs),
             n_places=len(self.places),
-            n_pages=len(self._ties),
+            n_pages=self._ties.n_pages,
             **self.counts,
         )
 
@@ -216,46 +222,57 @@ class Folded:
         hashes = self.places.hashes
         is_left = np.zeros(len(hashes), dtype=np.bool_)
         is_left[left] = True
-        at = self._ties.around(is_left)
-        codes, stamps = self._ties.codes[at], self._ties.stamps(at)
-        is_covered = np.zeros(len(at), dtype=np.bool_)
-        for ends in (lower(codes), upper(codes)):
-            some, places = np.unique(ends, return_inverse=True)
-            order = hashes[some].argsort()
-            downs = np.empty(len(some), dtype=np.int64)
-            downs[order] = self._downs.find(hashes[some][order])
-            is_covered |= self._downs.cover(stamps, downs[places])
-        self._ties.drop(at[is_covered])
+        for ties in self._ties.values():
+            at = ties.around(is_left)
+            codes, stamps = ties.codes[at], ties.stamps(at)
+            is_covered = np.zeros(len(at), dtype=np.bool_)
+            for ends in (lower(codes), upper(codes)):
+                some, places = np.unique(ends, return_inverse=True)
+                order = hashes[some].argsort()
+                downs = np.empty(len(some), dtype=np.int64)
+                downs[order] = self._downs.find(hashes[some][order])
+                is_covered |= self._downs.cover(stamps, downs[places])
+            ties.drop(at[is_covered])
 
     def _settle(self) -> None:
         """Free unused numbers, find the ties that exist, and count."""
-        codes, places = self._ties.codes, self.places
-        absent = np.flatnonzero(places.lives < 0)
-        is_there = codes & 1 == 1
-        is_edge = is_there
+        places = self.places
+        is_absent = places.lives < 0
+        told = {mark: ties.codes for mark, ties in self._ties.items()}
+        there = {mark: codes & 1 == 1 for mark, codes in told.items()}
+        edges = there
         # All ties are read only where one may lack an end; at first, whatever the pages say.
-        if not self._is_settled or (places.hashes[absent] != b"").any():
-            is_absent = places.lives < 0
-            low, high = lower(codes), upper(codes)
-            lacks_end = is_absent[low] | is_absent[high]
+        if not self._is_settled or (places.hashes[is_absent] != b"").any():
             is_used = np.zeros(len(is_absent), dtype=np.bool_)
-            is_used[low[lacks_end]] = is_used[high[lacks_end]] = True
+            edges = {}
+            for mark, codes in told.items():
+                low, high = lower(codes), upper(codes)
+                lacks_end = is_absent[low] | is_absent[high]
+                is_used[low[lacks_end]] = is_used[high[lacks_end]] = True
+                edges[mark] = there[mark] & ~lacks_end
             if (places.hashes[is_used] == b"").any():
                 raise ValueError("a tie has no end")
             places.free(is_used)
-            is_edge = is_there & ~lacks_end
             self._is_settled = True
-        self._edges = codes if is_edge.all() else codes[is_edge]
-        n_there = int(np.count_nonzero(is_there))
+        self._edges = self._counting(told, edges)
+        n_ties = sum(map(np.count_nonzero, there.values()))
+        n_counting = n_ties if len(told) == 1 else len(self._counting(told, there))
         self.counts = {
-            "vertices": len(places.lives) - len(absent),
+            "vertices": len(is_absent) - int(np.count_nonzero(is_absent)),
             "edges": len(self._edges),
-            "edges_waiting": n_there - len(self._edges),
-            "tombstones": len(self._downs) + len(codes) - n_there,
+            "edges_waiting": int(n_counting) - len(self._edges),
+            "tombstones": len(self._downs) + sum(map(len, told.values())) - int(n_ties),
         }
 
-    def _news(self, changes: TieChanges) -> Registers:
-        """Return the latest change to each tie, but for those that departures cover."""
+    def _counting(
+        self, told: Mapping[int, NDArray[np.int64]], which: Mapping[int, NDArray[np.bool_]]
+    ) -> NDArray[np.int64]:
+        """Return the pairs that count as ties, of those that are told by mark."""
+        some = {m: codes if which[m].all() else codes[which[m]] for m, codes in told.items()}
+        return counting(some, self._known.kinds, self._known.schema.ties)
+
+    def _news(self, changes: TieChanges) -> Iterator[tuple[int, Registers]]:
+        """Yield by mark the latest change to each tie, but for those that departures cover."""
         ends, first, places = np.unique(changes.ends, return_index=True, return_inverse=True)
         both = places.reshape(-1, 2)
         ranks = self._known.origins.ranks()
@@ -266,16 +283,14 @@ class Folded:
         is_kept = ~self._downs.cover(stamps, downs[both[:, 0]])
         is_kept &= ~self._downs.cover(stamps, downs[both[:, 1]])
         both, stamps, present = both[is_kept], stamps.at(is_kept), changes.present[is_kept]
+        marks = changes.marks[is_kept]
         is_named = np.zeros(len(ends), dtype=np.bool_)
         is_named[both] = True
         numbers = self._numbers(ends, first, is_named)
         codes = pair_codes(numbers[both[:, 0]], numbers[both[:, 1]]) | present
-        order = np.lexsort((stamps.offset, stamps.rank, stamps.time, codes >> 1))
-        pairs = codes[order] >> 1
-        is_last = np.ones(len(order), dtype=np.bool_)
-        is_last[:-1] = pairs[1:] != pairs[:-1]
-        order = order[is_last]
-        return Registers(codes[order], stamps.at(order))
+        for mark in np.unique(marks).tolist():
+            of_mark = marks == mark
+            yield mark, Registers(codes[of_mark], stamps.at(of_mark)).latest()
 
 
 class _Downs:

@@ -6,14 +6,16 @@
     places    <page:u32>    -> msgpack: whose the numbers of a page are, and what people show
     ties      <first:u64>   -> the codes of a page of ties, ascending
     stamps    <first:u64>   -> the stamps of the same ties, in columns
-    meta      format | schema | secret | origins | attributes | identity | progress
+              <mark:u32><first:u64> of ties with a kind or direction (`ktsafe.state.marks`)
+    meta      format | schema | counted | secret | progress
+              origins | kinds | attributes | identity
               position/<origin:u32> -> msgpack [next_offset, time_us_max] or [..., passed]
     ledger    cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
               past/<n:u64>          -> zlib of msgpack [index of the first, [releases]]
               pages                 -> msgpack {name: <digest><index:u64>}
               coming                -> JSON
     pages     @<index:u64><name>    -> bytes, the mechanism's own
-    rows      drawn in `ktsafe.state.rows`
+    rows      drawn in `ktsafe.state.rows.resolving`
 
 A commit reads and writes the registers of the people it tells of, and puts what it says of ties
 into `changes` without reading anything. A fold (`ktsafe.state.fold`) resolves `changes` into
@@ -57,6 +59,8 @@ META_ORIGINS: Final = b"origins"
 META_ATTRIBUTES: Final = b"attributes"
 META_IDENTITY: Final = b"identity"
 META_PROGRESS: Final = b"progress"
+META_KINDS: Final = b"kinds"
+META_COUNTED: Final = b"counted"
 META_POSITION: Final = b"position/"
 
 PAGE_KEY: Final = struct.Struct(">I")

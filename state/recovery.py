@@ -7,7 +7,7 @@ import hashlib
 import json
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -42,6 +42,8 @@ class Recovered:
         Every attribute name ever stored; its position is the attribute's number. Grows.
     secret:
         Key of the hashes that stand for people.
+    counted:
+        What counted as a tie so far, as JSON has it.
     """
 
     known: Known
@@ -51,6 +53,7 @@ class Recovered:
     identity: dict[str, str]
     progress: Progress
     schema_digest: str
+    counted: object
 
 
 def schema_digest(schema: Schema) -> str:
@@ -110,14 +113,20 @@ def of_another_schema(path: Path) -> StateMismatch:
 
 
 def check_schema(database: Database, recovered: Recovered, schema: Schema, *, accept: bool) -> None:
-    """Refuse a store of another schema, or take it over."""
-    digest = schema_digest(schema)
-    if recovered.schema_digest == digest:
+    """Refuse a store of another schema, or take it over.
+
+    Ties that were counted in another way stay so: rows and dumps are counted as they come.
+    """
+    is_same = recovered.schema_digest == schema_digest(schema)
+    if is_same and recovered.counted == schema.ties_told:
         return
-    if not accept:
+    if not (is_same or accept):
         raise of_another_schema(database.path)
+    if not is_same and recovered.counted != schema.ties_told:
+        hint = "Its ties were counted in another way. Begin with a new state folder."
+        raise StateMismatch("open the store", str(database.path), hint)
     batch = database.batch()
-    batch.write(keys.META, {keys.META_SCHEMA: digest.encode()})
+    batch.write(keys.META, _schema_rows(schema))
     database.commit(batch)
 
 
@@ -128,7 +137,7 @@ def initialize(database: Storage, schema: Schema, secret: bytes | None = None) -
         keys.META,
         {
             keys.META_FORMAT: msgspec.json.encode(keys.FORMAT),
-            keys.META_SCHEMA: schema_digest(schema).encode(),
+            **_schema_rows(schema),
             keys.META_SECRET: secret or secrets.token_bytes(keys.SECRET_BYTES),
             keys.META_PROGRESS: msgspec.msgpack.encode(Progress()),
         },
@@ -137,8 +146,17 @@ def initialize(database: Storage, schema: Schema, secret: bytes | None = None) -
     database.commit(batch)
 
 
+def _schema_rows(schema: Schema) -> Writes:
+    """Return what the meta rows say of a schema."""
+    return {
+        keys.META_SCHEMA: schema_digest(schema).encode(),
+        keys.META_COUNTED: msgspec.json.encode(schema.ties_told),
+    }
+
+
 def meta_rows(
     origins: Origins,
+    kinds: Iterable[str],
     attributes: list[str],
     positions: Mapping[Origin, Position],
     identity: Mapping[str, str] | None,
@@ -151,8 +169,9 @@ def meta_rows(
         )
         for at, position in positions.items()
     }
-    # Both lists are short, and writing them always leaves no way to forget it.
+    # These lists are short, and writing them always leaves no way to forget it.
     rows[keys.META_ORIGINS] = msgspec.json.encode(origins.names)
+    rows[keys.META_KINDS] = msgspec.json.encode(list(kinds))
     rows[keys.META_ATTRIBUTES] = msgspec.json.encode(attributes)
     if identity is not None:
         rows[keys.META_IDENTITY] = msgspec.json.encode(dict(identity))
@@ -181,14 +200,17 @@ def recover(database: StoredRows, schema: Schema, path: Path) -> Recovered:
         attributes = msgspec.json.decode(meta.get(keys.META_ATTRIBUTES, b"[]"), type=list[str])
         attributes += [name for name in schema.attributes if name not in attributes]
         numbers = [attributes.index(name) for name in schema.attributes]
+        kinds = msgspec.json.decode(meta.get(keys.META_KINDS, b"[]"), type=list[str])
+        kind_numbers = {kind: number for number, kind in enumerate(kinds, 1)}
         return Recovered(
-            known=Known(schema, numbers, Origins(names), Categories(schema)),
+            known=Known(schema, numbers, Origins(names), kind_numbers, Categories(schema)),
             attributes=attributes,
             secret=meta[keys.META_SECRET],
             positions=read_positions(meta, names),
             identity=msgspec.json.decode(meta.get(keys.META_IDENTITY, b"{}"), type=dict[str, str]),
             progress=msgspec.msgpack.decode(meta[keys.META_PROGRESS], type=Progress),
             schema_digest=meta[keys.META_SCHEMA].decode(),
+            counted=msgspec.json.decode(meta.get(keys.META_COUNTED, b'"any"')),
         )
     except (LookupError, ValueError, struct.error, msgspec.DecodeError) as error:
         raise corrupted(path) from error

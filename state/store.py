@@ -4,8 +4,9 @@ State semantics (each register merges by maximum stamp):
 
 - per vertex `up` and `down`; the vertex exists iff up > down;
 - per attribute a value; it counts iff its stamp > down, so a re-created vertex starts blank;
-- per edge {min, max} whether it is present; it exists iff present, both ends exist and its stamp
-  exceeds both `down`s. It waits while an end does not exist.
+- per edge {min, max}, kind and direction whether it is present; it exists iff present, both ends
+  exist and its stamp exceeds both `down`s. It waits while an end does not exist. Which of those
+  between two people make a tie is the schema's choice (`ktsafe.state.marks`).
 
 Existence is derived, never stored. People are merged when they are committed; what was said of ties
 is kept as it was said, and resolved by a fold: at a cut, when the graph is asked for, and when more
@@ -139,6 +140,10 @@ class GraphStore(abc.ABC):
         with self._lock:
             return self._folded().places.lives_given()
 
+    def kinds(self) -> list[str]:
+        """Return the kinds of ties that events named so far."""
+        return list(self._known.kinds)
+
     @property
     def holds_rows(self) -> bool:
         """Whether the graph is that of tables: their rows are held, and events are refused."""
@@ -151,7 +156,7 @@ class GraphStore(abc.ABC):
         return Resolved(told, {}, ())  # type: ignore[arg-type]  # No row among them.
 
     def rows(self, names: Sequence[bytes]) -> list[bytes | None]:
-        """Return what is held of rows, by keys as `ktsafe.state.rows` draws them."""
+        """Return what is held of rows, by keys as `ktsafe.state.rows.resolving` draws them."""
         with self._lock:
             self._check_usable()
             return self._database.get_many(keys.ROWS, names)
@@ -195,7 +200,9 @@ class GraphStore(abc.ABC):
             self._check_usable()
             cut_writes = {} if cut is None else self.ledger.take_cut(cut)
             merged, rows, _ = changes if isinstance(changes, Resolved) else self.resolve(changes)
-            said = change_log.said(merged, keys.Hashes(self._secret), self._known.origins)
+            said = change_log.said(
+                merged, keys.Hashes(self._secret), self._known.origins, self._known.kinds
+            )
             people = self._people([alias for alias, _, _ in said.people])
             with self._all_or_closed("commit"):
                 writes: dict[str, Writes] = {keys.LEDGER: cut_writes, keys.ROWS: rows}
@@ -405,7 +412,8 @@ class GraphStore(abc.ABC):
             batch.write(family, rows)
         progress = msgspec.structs.replace(progress, commits=self._progress.commits + 1)
         at = positions or {}
-        meta = meta_rows(self._known.origins, self._names, at, identity, progress)
+        known = self._known
+        meta = meta_rows(known.origins, known.kinds, self._names, at, identity, progress)
         batch.write(keys.META, meta)
         self._database.commit(batch)
         self._committed(progress.commits)

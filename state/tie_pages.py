@@ -3,7 +3,7 @@
     code = lower number << 32 | upper number << 1 | whether the tie is there
 
 Codes of all pages are read for every release; stamps only of pages that may change. A page has the
-name of its first tie.
+name of its first tie; before it stands the mark of its ties (`ktsafe.state.marks`), if it is not 0.
 """
 
 from __future__ import annotations
@@ -57,9 +57,65 @@ class Registers(NamedTuple):
     codes: NDArray[np.int64]
     stamps: Stamps
 
+    def latest(self) -> Registers:
+        """Return the latest register of each tie."""
+        stamps = self.stamps
+        order = np.lexsort((stamps.offset, stamps.rank, stamps.time, self.codes >> 1))
+        pairs = self.codes[order] >> 1
+        is_last = np.ones(len(order), dtype=np.bool_)
+        is_last[:-1] = pairs[1:] != pairs[:-1]
+        order = order[is_last]
+        return Registers(self.codes[order], stamps.at(order))
+
+
+class MarkedPages(dict[int, "TiePages"]):
+    """The pages of ties by mark; those of 0 are always there.
+
+    Parameters
+    ----------
+    rows, read:
+        As of `TiePages`, of all marks.
+    """
+
+    def __init__(self, rows: Sequence[tuple[bytes, bytes]], read: ReadPages) -> None:
+        self._read = read
+        self._ranks = np.zeros(0, dtype=np.int64)
+        by_mark: dict[bytes, list[tuple[bytes, bytes]]] = {b"": []}
+        for name, value in rows:
+            by_mark.setdefault(name[: -LONG_KEY.size], []).append((name, value))
+        for prefix, some in by_mark.items():
+            self[int.from_bytes(prefix, "big")] = TiePages(some, read, prefix)
+
+    def of(self, mark: int) -> TiePages:
+        """Return the pages of a mark, which may be new."""
+        if mark not in self:
+            self[mark] = TiePages([], self._read, mark.to_bytes(4, "big"))
+            self[mark].rank(self._ranks)
+        return self[mark]
+
+    @property
+    def n_pages(self) -> int:
+        """How many pages are stored."""
+        return sum(map(len, self.values()))
+
+    def rank(self, ranks: NDArray[np.int64]) -> None:
+        """Take origins in the order that they have now, given the place of each."""
+        self._ranks = ranks
+        for pages in self.values():
+            pages.rank(ranks)
+
+    def writes(self) -> tuple[Writes, Writes]:
+        """Return the writes to the pages of codes and to those of stamps, as `TiePages.writes`."""
+        codes, stamps = Writes(), Writes()
+        for pages in self.values():
+            of_mark = pages.writes()
+            codes |= of_mark[0]
+            stamps |= of_mark[1]
+        return codes, stamps
+
 
 class TiePages:
-    """All ties of a store: pages as they are stored, and what became of them since.
+    """All ties of a mark: pages as they are stored, and what became of them since.
 
     Parameters
     ----------
@@ -67,6 +123,8 @@ class TiePages:
         The pages of codes as they are stored, ascending.
     read:
         Reads pages again, with their stamps, for the few ties of which those are asked.
+    prefix:
+        What the names of the pages begin with.
 
     Attributes
     ----------
@@ -79,16 +137,18 @@ class TiePages:
         If they do not read back as written.
     """
 
-    def __init__(self, rows: Sequence[tuple[bytes, bytes]], read: ReadPages) -> None:
+    def __init__(
+        self, rows: Sequence[tuple[bytes, bytes]], read: ReadPages, prefix: bytes = b""
+    ) -> None:
         self._names = [key for key, _ in rows]
-        self._read = read
+        self._read, self._prefix = read, prefix
         sizes = np.fromiter((len(value) for _, value in rows), np.int64, len(rows)) // 8
         self.codes: NDArray[np.int64] = np.frombuffer(b"".join([v for _, v in rows]), dtype="<i8")
         if (sizes == 0).any() or sizes.sum() != len(self.codes):
             raise ValueError("pages of ties are missing")
         _check_ascend(self.codes)
-        self._firsts = self.codes[sizes.cumsum() - sizes] & -2
-        if b"".join(self._names) != self._firsts.astype(">u8").tobytes():
+        self._firsts = self._first_of_each()
+        if (self._firsts != self.codes[sizes.cumsum() - sizes] & -2).any():
             raise ValueError("a page of ties is not where it belongs")
         self._ranks = np.zeros(0, dtype=np.int64)
         self._news, self._is_dirty = self._no_news()
@@ -186,12 +246,17 @@ class TiePages:
             which = _ranges(begin[some], sizes[some])
             told = Registers(self.codes[which], self.stamps(which))
             for part in _cuts(sizes[some]):
-                name, *values = _packed(told, part, origins)
-                codes[name], stamps[name] = values
+                first, *values = _packed(told, part, origins)
+                codes[self._prefix + first], stamps[self._prefix + first] = values
         self._names = sorted(name for name in {*self._names, *codes} if codes.get(name, name))
-        self._firsts = np.frombuffer(b"".join(self._names), dtype=">u8").astype(np.int64)
+        self._firsts = self._first_of_each()
         self._news, self._is_dirty = self._no_news()
         return codes, stamps
+
+    def _first_of_each(self) -> NDArray[np.int64]:
+        """Return the first tie of each page, by the names."""
+        firsts = b"".join([name.removeprefix(self._prefix) for name in self._names])
+        return np.frombuffer(firsts, dtype=">u8").astype(np.int64)
 
     def _no_news(self) -> tuple[Registers, NDArray[np.bool_]]:
         """Return the ties that changed since pages were written, and which pages lost a tie.

@@ -83,8 +83,8 @@ BAD = [
     Bad("bad_attribute", "longer than 1024 bytes", attribute("9" * 4_000)),
     Bad("bad_attribute", "age must be a number", attribute('"SECRET"', "age")),
     Bad("self_loop", "", edge('"SECRET"', '"SECRET"')),
-    Bad("bad_kind", "at $.kind", edge('"SECRET"', '"p1","kind":"SECRET"')),
-    Bad("bad_kind", "at $.directed", edge('"SECRET"', '"p1","directed":true')),
+    Bad("bad_kind", "at $.kind", edge('"SECRET"', '"p1","kind":["SECRET"]')),
+    Bad("bad_kind", "at $.directed", edge('"SECRET"', '"p1","directed":"SECRET"')),
     Bad("bad_time", "at $.time", vertex(time='"SECRET"')),
     Bad("bad_time", "at $.time", vertex(time='"1970-01-01T00:00:09"')),  # no offset from UTC
     Bad("bad_time", "at $.time", vertex(time='"10000-01-01T00:00:00Z"')),

@@ -383,9 +383,6 @@ def wrapping(source: SourceTable) -> Format | Tables:
 def _check_columns(source: SourceTable, schema: Schema) -> None:
     """Refuse to read columns that nobody asked for."""
     wrapping(source)
-    if schema.ties != "any" and not (source.tables or source.gives_whole_moments):
-        msg = "attributes.ties needs directions or kinds, which events do not have."
-        raise InvalidGraph(msg, hint="Rows come of [[source.tables]] and of dumps.")
     has_kinds = not source.tables or any(table.kind for table in source.tables)
     if not isinstance(schema.ties, str) and not has_kinds:
         raise InvalidGraph("attributes.ties lists kinds, and source.tables no column of any.")

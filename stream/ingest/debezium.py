@@ -44,9 +44,6 @@ UNAVAILABLE: Final = "__debezium_unavailable_value"
 OTHER_TABLES_MAX: Final = 20
 """Names that are kept of tables which are not listed."""
 _TIME_US_MIN: Final = events.EPOCH_MS_MIN * 1000
-KIND_CHARS_MAX: Final = 64
-"""Of the kind of a tie: a word, not a text."""
-
 _INT_MAX: Final = 2**63
 """Below it a whole number is an id as it is."""
 
@@ -336,19 +333,7 @@ def _kind(row: Row, column: str, by_type: Mapping[str, Convert]) -> str | None:
     """Return the kind of a tie; None where it has none."""
     if column not in row:
         raise MalformedEvent("missing_field", f"at column {column}")
-    return checked_kind(events.attribute_text(_value(row, column, by_type), is_code=True))  # type: ignore[arg-type]
-
-
-def checked_kind(kind: str | None) -> str | None:
-    """Return the kind of a tie; refuse one that is no word.
-
-    Raises
-    ------
-    MalformedEvent
-    """
-    if kind is not None and len(kind) > KIND_CHARS_MAX:
-        raise MalformedEvent("bad_kind", f"longer than {KIND_CHARS_MAX} characters")
-    return kind
+    return events.checked_kind(_value(row, column, by_type))  # type: ignore[arg-type]
 
 
 def _time_us(source: RowSource, change: EnvelopeChange, record: Record) -> int:

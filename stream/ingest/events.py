@@ -6,14 +6,13 @@ The four types and their fields are the public format:
 
     {"type": "vertex.upsert", "id": "p1", "attributes": {"gender": "f"}, "time": "2026-01-01T00:00:00Z"}
     {"type": "vertex.delete", "id": "p1", "time": ...}
-    {"type": "edge.add",      "source": "p1", "target": "p2", "time": ...}
-    {"type": "edge.remove",   "source": "p1", "target": "p2", "time": ...}
+    {"type": "edge.add",      "source": "p1", "target": "p2", "time": ..., "kind": "friend"}
+    {"type": "edge.remove",   "source": "p1", "target": "p2", "time": ..., "directed": true}
 
 `time` is RFC 3339 or epoch milliseconds; without it the record's own timestamp counts. Unknown
 fields are ignored, so producers may add some. A key that is given twice in one object is refused:
-which of both is meant is not known. So are a `kind` of a tie, and `directed` if it is true: a pair
-has one tie or none, and the end of one of several would end it. Ids and values are spelt by
-`ktsafe.graph.inputs.spelling`.
+which of both is meant is not known. Of a pair each `kind` comes and goes by itself, and each
+direction of those that are `directed`. Ids and values are spelt by `ktsafe.graph.inputs.spelling`.
 """  # noqa: E501 -- the format is easier to read unbroken
 
 from __future__ import annotations
@@ -33,6 +32,8 @@ from ktsafe.stream.ingest.repeated_keys import has_repeated_key
 
 ID_BYTES_MAX: Final = 1024
 ATTRIBUTE_BYTES_MAX: Final = 1024
+KIND_CHARS_MAX: Final = 64
+"""Of the kind of a tie: a word, not a text."""
 _ID_MAX: Final = ID_BYTES_MAX // 4
 
 T = TypeVar("T")
@@ -71,7 +72,7 @@ class EdgeAddEvent(msgspec.Struct, frozen=True, tag_field="type", tag="edge.add"
     source: str
     target: str
     time: Time = None
-    kind: None = None
+    kind: str | int | None = None
     directed: bool | None = None
 
 
@@ -81,7 +82,7 @@ class EdgeRemoveEvent(msgspec.Struct, frozen=True, tag_field="type", tag="edge.r
     source: str
     target: str
     time: Time = None
-    kind: None = None
+    kind: str | int | None = None
     directed: bool | None = None
 
 
@@ -174,9 +175,11 @@ def quotes_min(event: Event) -> int:
     """
     # Keys and texts: two each. A field that is not there is not counted, so none is missed.
     time = 0 if event.time is None else 4 if isinstance(event.time, datetime.datetime) else 2
-    kind = type(event)
-    if kind is EdgeAddEvent or kind is EdgeRemoveEvent:
-        return 12 + time
+    if isinstance(event, EdgeAddEvent | EdgeRemoveEvent):
+        if event.kind is None and event.directed is None:
+            return 12 + time
+        named = 0 if event.kind is None else 4 if isinstance(event.kind, str) else 2
+        return 12 + time + named + (0 if event.directed is None else 2)
     if not isinstance(event, VertexUpsertEvent) or not event.attributes:
         return 8 + time
     texts = [value for value in event.attributes.values() if isinstance(value, str)]
@@ -251,18 +254,34 @@ def checked_id(given: str) -> str:
 def checked_ends(event: EdgeAddEvent | EdgeRemoveEvent) -> tuple[str, str]:
     """Return the texts of a tie's ends.
 
-    Refuse those that are no ids, or are one, and a tie with a direction.
+    Refuse those that are no ids, or are one.
 
     Raises
     ------
     MalformedEvent
     """
-    if event.directed:
-        raise MalformedEvent("bad_kind", "at $.directed")
     source, target = checked_id(event.source), checked_id(event.target)
     if source == target:
         raise MalformedEvent("self_loop")
     return source, target
+
+
+def checked_kind(given: AttributeValue) -> str | None:
+    """Return the kind of a tie as text, if any.
+
+    Raises
+    ------
+    MalformedEvent
+        If it is no word.
+    """
+    text = code_text(given)
+    if text is None:
+        return None
+    if len(text) > KIND_CHARS_MAX:
+        raise MalformedEvent("bad_kind", f"longer than {KIND_CHARS_MAX} characters")
+    if holds_control(text):
+        raise MalformedEvent("bad_kind", "control character")
+    return text
 
 
 def with_checked_ids(event: Event) -> Event:

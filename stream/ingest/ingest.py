@@ -145,10 +145,11 @@ class Ingest:
         self._monotonic = clocks.monotonic
         stored = store.positions()
         self._is_log = isinstance(settings.event_format, tuple)
-        check_made_of(store, rows=self._is_log, ties=schema.ties)
+        check_made_of(store, rows=self._is_log)
         self._judge = judge_of(
             settings.event_format,
             schema,
+            store.kinds(),
             record_bytes_max=settings.record_bytes_max,
             wall_us=clocks.wall_us,
         )

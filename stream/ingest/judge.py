@@ -7,7 +7,7 @@ machine's clock is asked for one thing only: whether a record's timestamp is one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
@@ -19,6 +19,7 @@ from ktsafe.state.changes import (
     Change,
     EdgeAdd,
     EdgeRemove,
+    Marked,
     RowChange,
     Stamp,
     TableCleared,
@@ -33,6 +34,9 @@ from ktsafe.stream.ingest.judged import JudgedRecords
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""
+KINDS_MAX: Final = 100
+"""Kinds of ties of a feed: each is a table of its own, which every cut goes through. Texts of which
+more come are no kinds."""
 DECADES_US: Final = 20 * 365 * 86_400 * 1_000_000
 """A record's timestamp as far as this from the machine's clock and from the time of the event is no
 time, but a number in another unit or of a machine whose clock was never set."""
@@ -60,6 +64,8 @@ class Judge:
         Greater values are dead-lettered undecoded.
     event_format:
         How events are wrapped in records.
+    kinds:
+        Those of ties that came before.
     wall_us:
         The machine's clock.
     """
@@ -70,6 +76,7 @@ class Judge:
         *,
         record_bytes_max: int,
         event_format: envelopes.Format = "plain",
+        kinds: Iterable[str] = (),
         wall_us: Callable[[], int] = REAL_CLOCKS.wall_us,
     ) -> None:
         self.other_tables: set[str] = set()  # Events are of no table.
@@ -78,6 +85,8 @@ class Judge:
         self._attributes = frozenset(schema.columns)
         self._bucketed = frozenset(schema.buckets)
         self._schema = schema
+        self._kinds = set(kinds)
+        self._counts_unnamed = isinstance(schema.ties, str)
         self._wall_us = wall_us
         self._record_bytes_max = record_bytes_max
 
@@ -106,7 +115,7 @@ class Judge:
                         self._refuse_ahead(at_ms, time_us)
                     stamp = Stamp(time_us, record.topic, record.partition, record.offset)
                     if isinstance(event, events.EdgeAddEvent):
-                        change = EdgeAdd(stamp, *events.checked_ends(event))
+                        change = EdgeAdd(stamp, *events.checked_ends(event), self._mark(event))
                     elif isinstance(event, events.VertexUpsertEvent):
                         vertex_id = events.checked_id(event.id)
                         listed = self._listed(event.attributes)
@@ -115,8 +124,7 @@ class Judge:
                             judged.dropped[len(judged.changes)] = n_dropped
                         change = VertexUpsert(stamp, vertex_id, listed)
                     elif isinstance(event, events.EdgeRemoveEvent):
-                        ends = events.checked_ends(event)
-                        change = EdgeRemove(stamp, *ends)
+                        change = EdgeRemove(stamp, *events.checked_ends(event), self._mark(event))
                     else:
                         change = VertexDelete(stamp, events.checked_id(event.id))
             except MalformedEvent as error:
@@ -145,6 +153,20 @@ class Judge:
             return self._decode(record)
         except MalformedEvent as error:
             return error
+
+    def _mark(self, event: events.EdgeAddEvent | events.EdgeRemoveEvent) -> Marked | None:
+        """Return kind and direction of a tie, if any."""
+        if event.kind is None and not event.directed and self._counts_unnamed:
+            return None
+        kind = events.checked_kind(event.kind)
+        if kind is None:
+            if not self._counts_unnamed:
+                raise MalformedEvent("bad_kind", "at $.kind: ties of some kinds are asked for")
+            return (None, True) if event.directed else None
+        if kind not in self._kinds and len(self._kinds) >= KINDS_MAX:
+            raise MalformedEvent("bad_kind", f"over {KINDS_MAX} kinds")
+        self._kinds.add(kind)
+        return kind, bool(event.directed)
 
     def _check_clock(self, timestamp_ms: int | None) -> None:
         """Refuse an event without any time, in itself and in its record."""

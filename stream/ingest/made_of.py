@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from ktsafe import Schema
 from ktsafe.state.changes import PersonRow, RowChange, Told
 from ktsafe.state.errors import StateMismatch
-from ktsafe.state.rows import ties_of
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.ingest.debezium import RowJudge, Tables
 from ktsafe.stream.ingest.envelopes import Format
@@ -25,29 +24,33 @@ UNKNOWN_ROW: Final = (
 
 
 def judge_of(
-    feed_format: FeedFormat, schema: Schema, *, record_bytes_max: int, wall_us: Callable[[], int]
+    feed_format: FeedFormat,
+    schema: Schema,
+    kinds: Iterable[str],
+    *,
+    record_bytes_max: int,
+    wall_us: Callable[[], int],
 ) -> RecordJudge:
-    """Return what decides what records do."""
+    """Return what decides what records do, given known kinds."""
     if isinstance(feed_format, tuple):
         return RowJudge(feed_format, schema, record_bytes_max=record_bytes_max)
     return Judge(
-        schema, record_bytes_max=record_bytes_max, event_format=feed_format, wall_us=wall_us
+        schema,
+        record_bytes_max=record_bytes_max,
+        event_format=feed_format,
+        kinds=kinds,
+        wall_us=wall_us,
     )
 
 
-def check_made_of(store: GraphStore, *, rows: bool, ties: str | frozenset[str]) -> None:
+def check_made_of(store: GraphStore, *, rows: bool) -> None:
     """Refuse events for a graph of tables, or the reverse.
-
-    Where ties count by their kinds or ways, only rows have any.
 
     Raises
     ------
     StateMismatch
     """
     if store.holds_rows == rows or (rows and store.is_blank):
-        if rows and ties_of(store) not in {None, ties}:
-            hint = "Its rows were counted as ties in another way. Begin with a new state folder."
-            raise StateMismatch("read the feed", "the state", hint)
         return
     hint = (
         "It was made of events, and what rows said is not known. Begin with a new state folder, "

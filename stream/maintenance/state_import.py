@@ -43,6 +43,8 @@ IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""
 ROWS_AT_ONCE: Final = 10_000
 
+_AS_EVENTS: Final = "Imported ties have neither: let events tell of them."
+
 Progress = Callable[[str, float], None]
 
 
@@ -173,9 +175,12 @@ def import_graph(
         If another import is under way.
     InvalidGraph
         If a file cannot be read, lacks a column, repeats an id or names an unknown one. All such
-        lines of both files are told at once, their content is not repeated.
+        lines of both files are told at once, their content is not repeated. Also if ties have kinds
+        or directions, or the schema asks for some.
     """
     target, partial = private / STORE, private / IMPORTING
+    if schema.ties != "any":
+        raise InvalidGraph("The schema asks for ties of some kinds or directions.", hint=_AS_EVENTS)
     if target.exists():
         hint = "there is a state already, and an import is a beginning. Name an empty folder."
         raise StateUnusable("import state", str(private), hint)
@@ -249,6 +254,9 @@ def _read_edges(
     blocks = [(np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64))]
     n_lines = 0
     unknown: list[int] = []
+    if marked := {"kind", "directed"} & {*ties.ignored}:
+        msg = f"{ties.table.path} has a column {min(marked)!r}."
+        raise InvalidGraph(msg, hint=_AS_EVENTS)
     rows = ties.rows(bad)
     while block := list(islice(rows, ROWS_AT_ONCE)):
         if people is None or not people.is_whole:

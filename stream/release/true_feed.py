@@ -27,6 +27,8 @@ from ktsafe.stream.ingest import events
 
 Stamp = tuple[int, int]
 """(time in microseconds, line)."""
+Mark = tuple[str | None, str | None]
+"""The kind of a tie, and whose it is if it has a direction."""
 
 _HINT: Final = "--truth takes a feed, a folder of graphs, or one with a graph and its feed."
 
@@ -57,7 +59,7 @@ class TrueFeed:
         self._up: dict[str, Stamp] = {}
         self._down: dict[str, Stamp] = {}
         self._values: dict[str, dict[str, tuple[Stamp, str | None]]] = {}
-        self._ties: dict[tuple[str, str], tuple[Stamp, bool]] = {}
+        self._ties: dict[tuple[str, str], dict[Mark, tuple[Stamp, bool]]] = {}
 
     def at(self, time_us: int, schema: Schema, declared: Declared) -> TrueGraph:
         """Return the true graph at a time.
@@ -82,8 +84,8 @@ class TrueFeed:
         place = {v: i for i, v in enumerate(people)}
         ties = [
             (place[a], place[b])
-            for (a, b), (stamp, is_there) in self._ties.items()
-            if is_there and a in place and b in place and self._counts(stamp, a, b)
+            for (a, b), marks in self._ties.items()
+            if a in place and b in place and self._is_tie(a, b, marks, schema)
         ]
         texts = [
             [schema.category(name, self._value(v, name)) for v in people]
@@ -108,6 +110,16 @@ class TrueFeed:
         """Return the people gone since a time, as far as read."""
         return frozenset(v for v, stamp in self._down.items() if stamp[0] > time_us)
 
+    def _is_tie(
+        self, a: str, b: str, marks: dict[Mark, tuple[Stamp, bool]], schema: Schema
+    ) -> bool:
+        """Return whether what holds between two people is a tie, as the schema asks."""
+        held = [m for m, (at, is_there) in marks.items() if is_there and self._counts(at, a, b)]
+        if schema.ties == "mutual":
+            sources = {source for _, source in held}
+            return None in sources or len(sources) == 2
+        return any(schema.ties == "any" or kind in schema.ties for kind, _ in held)
+
     def _counts(self, stamp: Stamp, *ends: str) -> bool:
         return all(stamp > self._down.get(v, BEGINNING) for v in ends)
 
@@ -128,8 +140,10 @@ class TrueFeed:
             case _:
                 a, b = event.source, event.target
                 tie = (a, b) if a < b else (b, a)
-                if a != b and stamp > self._ties.get(tie, (BEGINNING, False))[0]:
-                    self._ties[tie] = (stamp, isinstance(event, events.EdgeAddEvent))
+                mark = events.checked_kind(event.kind), a if event.directed else None
+                marks = self._ties.setdefault(tie, {})
+                if a != b and stamp > marks.get(mark, (BEGINNING, False))[0]:
+                    marks[mark] = (stamp, isinstance(event, events.EdgeAddEvent))
 
 
 def _lines(path: Path) -> Iterator[tuple[Stamp, events.Event]]:

@@ -207,11 +207,14 @@ class _Wiring:
     def loop(self, store: GraphStore, dead_letters: DeadLetterSink, publisher: Publisher) -> Loop:
         """Return what goes round."""
         source, settings, monotonic = self.ports.source, self.settings, self.clocks.monotonic
+        schema = settings.schema
+        if settings.loop.gives_whole_moments:  # Dumps tell those ties only that are asked for.
+            schema = dataclasses.replace(schema, ties="any")
         ingest = Ingest(
             source,
             store,
             dead_letters,
-            schema=settings.schema,
+            schema=schema,
             settings=settings.ingest,
             observer=self.observer,
             clocks=self.clocks,

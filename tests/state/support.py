@@ -17,6 +17,7 @@ SCHEMA = Schema(
 )
 
 IDS = ("ann", "bob", "cyd", "dan", "eve")
+MARKS = (None, None, None, ("friend", False), (None, True))
 VALUES = {
     "gender": ("f", "m", None),
     "age": ("7", "18", "70", None),
@@ -72,6 +73,7 @@ def changes(draw: st.DrawFn, size_max: int = 30) -> list[Change]:
         )
         kind = draw(st.integers(0, 5))
         one, two = draw(st.lists(st.sampled_from(IDS), min_size=2, max_size=2, unique=True))
+        mark = draw(st.sampled_from(MARKS))
         if kind <= 1:
             names = draw(st.lists(st.sampled_from(sorted(VALUES)), unique=True))
             values = {name: draw(st.sampled_from(VALUES[name])) for name in names}
@@ -79,7 +81,7 @@ def changes(draw: st.DrawFn, size_max: int = 30) -> list[Change]:
         elif kind == 2:
             drawn.append(VertexDelete(at, one))
         elif kind == 5:
-            drawn.append(EdgeRemove(at, one, two))
+            drawn.append(EdgeRemove(at, one, two, mark))
         else:
-            drawn.append(EdgeAdd(at, one, two))
+            drawn.append(EdgeAdd(at, one, two, mark))
     return drawn

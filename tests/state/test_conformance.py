@@ -69,15 +69,16 @@ def people_remembered(store: GraphStore) -> int:
 def tombstones_of(changes: Iterable[Change]) -> list[int]:
     """Return the times of the tombstones that changes leave, by the naive fold's reading."""
     down: dict[str, Stamp] = {}
-    last: dict[frozenset[str], EdgeAdd | EdgeRemove] = {}
+    last: dict[tuple[object, ...], EdgeAdd | EdgeRemove] = {}
     for change in sorted(changes, key=lambda change: change.stamp):
         if isinstance(change, VertexDelete):
             down[change.id] = change.stamp
         elif isinstance(change, EdgeAdd | EdgeRemove):
-            last[frozenset((change.source, change.target))] = change
+            source = change.source if change.mark and change.mark[1] else None
+            last[frozenset((change.source, change.target)), change.mark, source] = change
     removed = [
         edge.stamp.time_us
-        for ends, edge in last.items()
+        for (ends, *_), edge in last.items()
         if isinstance(edge, EdgeRemove)
         and all(end not in down or edge.stamp > down[end] for end in ends)
     ]

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from ktsafe.state import keys, number_pages, store, tie_pages
-from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.changes import (
+    Change,
+    EdgeAdd,
+    EdgeRemove,
+    Marked,
+    Stamp,
+    VertexDelete,
+    VertexUpsert,
+)
 from ktsafe.state.errors import StateCorrupted
-from ktsafe.state.tie_pages import TiePages, are_beside
+from ktsafe.state.tie_pages import MarkedPages, are_beside
 from tests.memory_store import MemoryDisk, MemoryStore
 from tests.state.naive_fold import fold_with_waiting
 from tests.state.support import SCHEMA, exactly, plain, published
+
+CHOICES = ("any", "mutual", frozenset({"a"}))
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +36,9 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(number_pages, "PLACES", 5)
 
 
-def life(rng: random.Random, n_people: int, n_changes: int) -> Iterator[Change]:
+def life(
+    rng: random.Random, n_people: int, n_changes: int, marks: Sequence[Marked | None] = (None,)
+) -> Iterator[Change]:
     """Yield changes in the order of their arrival, many of them late, of two origins."""
     for offset in range(n_changes):
         time_us = offset - rng.choice((0, 0, rng.randrange(30)))
@@ -34,23 +48,30 @@ def life(rng: random.Random, n_people: int, n_changes: int) -> Iterator[Change]:
         if kind < 0.2:
             yield VertexUpsert(at, one, {"gender": rng.choice("fm"), "age": str(rng.randrange(90))})
         elif kind < 0.75:
-            yield EdgeAdd(at, one, two)
+            yield EdgeAdd(at, one, two, rng.choice(marks))
         elif kind < 0.92:
-            yield EdgeRemove(at, one, two)
+            yield EdgeRemove(at, one, two, rng.choice(marks))
         else:
             yield VertexDelete(at, one)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_fold_is_the_naive_one(seed: int) -> None:
+@pytest.mark.parametrize("ties", [None, *CHOICES])
+def test_every_fold_is_the_naive_one(seed: int, ties: str | frozenset[str] | None) -> None:
     """Whenever the log is folded, graph, waiting ties and pages are those of all changes at once.
 
-    Tombstones are forgotten on the way, and a store that is opened again finds the same.
+    Tombstones are forgotten on the way, and a store that is opened again finds the same. So it is
+    where ties have kinds and directions, whichever of them count.
     """
     rng = random.Random(seed)
+    marks = (
+        [None] if ties is None else [None, (None, True), *itertools.product("ab", (True, False))]
+    )
+    ties = ties or "any"
     disk, said = MemoryDisk(), []
-    opened = MemoryStore(SCHEMA, disk)
-    changes = list(life(rng, 25, 600))
+    schema = dataclasses.replace(SCHEMA, ties=ties)
+    opened = MemoryStore(schema, disk)
+    changes = list(life(rng, 25, 600, marks))
     while changes:
         some, changes = changes[: rng.randrange(1, 40)], changes[40:]
         said += some
@@ -59,22 +80,23 @@ def test_every_fold_is_the_naive_one(seed: int) -> None:
             continue
         if rng.random() < 0.3:
             opened.prune(some[0].stamp.time_us - 60)
-        vertices, edges, waiting = fold_with_waiting(said)
+        vertices, edges, waiting = fold_with_waiting(said, ties)
         snapshot = opened.snapshot()
         assert plain(snapshot) == (published(vertices), edges)
         assert opened.counts()["edges_waiting"] == len(waiting)
         kind = rng.random()
         if kind < 0.5:  # What was resolved before is what is resolved anew of pages and log.
-            assert plain(MemoryStore(SCHEMA, disk.copy()).snapshot()) == plain(snapshot)
+            assert plain(MemoryStore(schema, disk.copy()).snapshot()) == plain(snapshot)
             continue
         opened._fold()
         assert exactly(opened.snapshot()) == exactly(snapshot)
         assert disk.families[keys.CHANGES] == {}
-        pages = TiePages(disk.all(keys.TIES), disk.get_many)
+        pages = MarkedPages(disk.all(keys.TIES), disk.get_many)
+        assert len(pages) <= len(marks) + 3
         assert all(1 <= len(value) // 8 <= 6 for _, value in disk.all(keys.TIES))
         assert are_beside(disk.all(keys.TIES), disk.all(keys.STAMPS))
-        assert len(pages) <= 2 * (len(pages.codes) // 4) + 17
-        again = MemoryStore(SCHEMA, disk)
+        assert all(len(each) <= 2 * (len(each.codes) // 4) + 17 for each in pages.values())
+        again = MemoryStore(schema, disk)
         assert exactly(again.snapshot()) == exactly(snapshot)
         opened = again if kind < 0.75 else opened
 

@@ -1,5 +1,6 @@
 """An audit's own fold of a feed against the naive one of the state's tests."""
 
+import dataclasses
 import json
 
 from hypothesis import given, settings
@@ -11,13 +12,14 @@ from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, Verte
 from ktsafe.stream.release.true_feed import TrueFeed
 from tests.state.naive_fold import fold
 
+MARKS = st.sampled_from([None, None, ("friend", False), ("friend", True), (None, True)])
 IDS = st.sampled_from("abcd")
 SCHEMA = Schema(("group",), "health", frozenset({"x"}))
 EVENTS = st.one_of(
     st.tuples(st.just("vertex.upsert"), IDS, st.sampled_from(["x", "y", None]), st.booleans()),
     st.tuples(st.just("vertex.delete"), IDS),
-    st.tuples(st.just("edge.add"), IDS, IDS),
-    st.tuples(st.just("edge.remove"), IDS, IDS),
+    st.tuples(st.just("edge.add"), IDS, IDS, MARKS),
+    st.tuples(st.just("edge.remove"), IDS, IDS, MARKS),
 )
 
 
@@ -34,7 +36,8 @@ def wire(event, time):
         return {**line, "id": first, "attributes": {name: rest[0]}}
     if kind == "vertex.delete":
         return {**line, "id": first}
-    return {**line, "source": first, "target": rest[0]}
+    named, directed = rest[1] or (None, False)
+    return {**line, "source": first, "target": rest[0], "kind": named, "directed": directed}
 
 
 def change(event, stamp):
@@ -44,13 +47,16 @@ def change(event, stamp):
         return VertexUpsert(stamp, first, {"group" if rest[1] else "health": rest[0]})
     if kind == "vertex.delete":
         return VertexDelete(stamp, first)
-    ends = sorted((first, rest[0]))
-    return (EdgeAdd if kind == "edge.add" else EdgeRemove)(stamp, *ends)
+    return (EdgeAdd if kind == "edge.add" else EdgeRemove)(stamp, first, *rest)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(EVENTS, st.integers(0, 3)), max_size=30), st.lists(st.integers(0, 60)))
-def test_a_feed_folds_to_the_same_graph(tmp_path_factory, history, times):
+@given(
+    st.lists(st.tuples(EVENTS, st.integers(0, 3)), max_size=30),
+    st.lists(st.integers(0, 60)),
+    st.sampled_from(["any", "mutual"]),
+)
+def test_a_feed_folds_to_the_same_graph(tmp_path_factory, history, times, ties):
     """At every time, asked in any order, vertices, values and ties are those of the naive fold."""
     path = tmp_path_factory.mktemp("feed") / "feed.jsonl"
     now, lines, changes = 20, [], []
@@ -61,11 +67,11 @@ def test_a_feed_folds_to_the_same_graph(tmp_path_factory, history, times):
         lines.append(wire(event, now))
         changes.append((now, change(event, Stamp((BEGIN_MS + now) * 1000, "t", 0, number))))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    feed = TrueFeed(path)
+    feed, schema = TrueFeed(path), dataclasses.replace(SCHEMA, ties=ties)
     for time in times:
         stop = next((i for i, (at, _) in enumerate(changes) if at > time), len(changes))
-        vertices, edges = fold([x for _, x in changes[:stop]])
-        true = feed.at((BEGIN_MS + time) * 1000, SCHEMA, Declared())
+        vertices, edges = fold([x for _, x in changes[:stop]], ties)
+        true = feed.at((BEGIN_MS + time) * 1000, schema, Declared())
         assert true.people == sorted(vertices)
         for name, texts in zip(
             SCHEMA.attributes, (*true.values, true.sensitive_texts), strict=True
@@ -107,11 +113,11 @@ def test_a_feed_goes_on_from_an_imported_graph(tmp_path_factory, history, cut):
 def kept(history):
     """Return the events without ties that wait for an end: a graph in files has none of these."""
     present = set()
-    for event in history:
+    for event in ((*e[:3], None) if e[0].startswith("edge") else e for e in history):
         if event[0] == "vertex.upsert":
             present.add(event[1])
         elif event[0] == "vertex.delete":
             present.discard(event[1])
-        elif event[1] == event[2] or not present.issuperset(event[1:]):
+        elif event[1] == event[2] or not present.issuperset(event[1:3]):
             continue
         yield event

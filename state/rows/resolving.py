@@ -39,7 +39,9 @@ from ktsafe.state.changes import (
     VertexDelete,
     VertexUpsert,
 )
-from ktsafe.state.held_rows import (
+from ktsafe.state.keys import HASH_BYTES, Hashes
+from ktsafe.state.marks import is_tie
+from ktsafe.state.rows.held_rows import (
     PAIR,
     Clock,
     Held,
@@ -49,11 +51,9 @@ from ktsafe.state.held_rows import (
     Named,
     clock_of,
     held_of,
-    is_tie,
     marks_of,
     named_of,
 )
-from ktsafe.state.keys import HASH_BYTES, Hashes
 
 ROWS_TOPIC: Final = "~rows"
 """Where the stamps of changes come from that rows come to."""
@@ -105,12 +105,6 @@ def resolve(told: Sequence[Told], reader: RowReader, secret: bytes, schema: Sche
         The attributes that the graph has, and what counts as a tie.
     """
     return _Resolution(reader, secret, schema).resolve(told)
-
-
-def ties_of(reader: RowReader) -> str | frozenset[str] | None:
-    """Return what counts as a tie of the rows that are held; None where none ever was."""
-    (clock,) = reader.rows([_CLOCK])
-    return None if clock is None else clock_of.decode(clock).ties
 
 
 class _Resolution:
@@ -346,7 +340,7 @@ class _Resolution:
                     told.sort(key=lambda each: (each[0] or "", each))
                 yield key, _encode(told) if told else None
                 yield _MIRRORED + key[17:] + key[1:17], b"" if told else None
-        clock = Clock(self._time_us, self._n, self._cleared, self._schema.ties)
+        clock = Clock(self._time_us, self._n, self._cleared)
         yield _CLOCK, _encode(clock)
 
     # Reading
