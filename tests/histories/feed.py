@@ -8,6 +8,7 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 
 from tests import feeds
+from tests.histories import rows
 from tests.stream.service.simulation import SCHEMA, event
 
 SLOT_S = 10
@@ -105,9 +106,11 @@ def end_of(items: list[Item]) -> int:
     return max((offset + 1 for offset, item in enumerate(items) if item != GAP), default=0)
 
 
-def bytes_of(item: Item) -> bytes | None:
-    """Return the value of a record."""
-    return json.dumps(item).encode() if isinstance(item, dict) else item
+def bytes_of(item: Item) -> tuple[bytes | None, bytes | None]:
+    """Return key and value of a record."""
+    if not isinstance(item, dict):
+        return None, item
+    return rows.bytes_of(item) if "told" in item else (None, json.dumps(item).encode())
 
 
 def graph_of(
@@ -120,6 +123,8 @@ def graph_of(
 
     Of events of one time those of the first topic by name come first.
     """
+    if any("told" in item for items in partitions for item in items if isinstance(item, dict)):
+        return rows.graph_of(partitions, until)
     people, ties = feeds.fold(
         [
             [e for e in items[: until.get(number, 0)] if isinstance(e, dict)]

@@ -35,7 +35,7 @@ from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.mechanism import DueRelease
 from ktsafe.stream.release.snapshotter import Snapshotter
 from ktsafe.stream.service import service
-from tests.histories import feed
+from tests.histories import feed, rows
 from tests.histories.one_state import Lock
 from tests.histories.process import Process
 from tests.histories.sharp import SHARP_ONE_IN, THEMES, Misfortunes
@@ -49,6 +49,9 @@ MARGINS: Final = (0, 1)
 """Margins of people in cohorts, by turns in the histories with the real mechanism."""
 
 REAL_ONE_IN: Final = 50
+ROWS_ONE_IN: Final = 16
+ROWS: Final = (8, 15)
+"""Remainders of seeds whose feed is a changelog; those of the second one are sharp."""
 CLAIMS_MORE_ONE_IN: Final = 4
 
 
@@ -80,6 +83,8 @@ class History(Observer):
         self.refused = -1 if self.real else dice.choice((-1, -1, 3, 7))
         self.is_sharp = not real and seed % SHARP_ONE_IN == SHARP_ONE_IN - 1
         """Whether the feed, and what happens, is drawn where defects are."""
+        self.is_of_rows = not real and seed % ROWS_ONE_IN in ROWS
+        """Whether the feed is the changelog of a database."""
         theme = dice.choice(
             THEMES if self.is_sharp else ("plain", "restore", "rebase", "sink", "two", "one state")
         )
@@ -87,6 +92,7 @@ class History(Observer):
         self.misfortunes = Misfortunes(self, is_sharp=self.is_sharp)
         is_erasing = theme in {"plain", "restore", "rebase", "one state"} and dice.random() < 0.5
         is_erasing |= self.is_sharp and theme == "restore"
+        is_erasing &= not self.is_of_rows
         self.leaver = "leaver" if is_erasing else None
         self.commands = ["release", *(["erase"] * 3 if is_erasing else [])]
         self.commands += {"restore": ["backup"], "rebase": ["rebase"], "two": ["backup"] * 2}.get(
@@ -98,7 +104,11 @@ class History(Observer):
         jitter_s = dice.choice((0.0, 0.0, 0.0, 4.0) if self.is_sharp else (0.0, 0.0, 4.0, 25.0))
         self.is_in_order = not jitter_s
         size = {"n_people": (12, 20), "busy": 4} if real else {}
-        self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
+        self.partitions = (
+            rows.drawn(dice, n_slots, is_in_order=self.is_in_order)
+            if self.is_of_rows
+            else feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
+        )
         if self.is_sharp:
             self.partitions = feed.sharpened(
                 self.misfortunes.dice, self.partitions, is_in_order=self.is_in_order
@@ -109,7 +119,8 @@ class History(Observer):
             self.is_sharp and self.is_in_order and theme in {"plain", "sink"} and n_slots > 8
         )
         """Whether nothing cuts a slot before every partition has come to its end."""
-        if self.is_strict:
+        if self.is_strict or (self.is_of_rows and not self.is_in_order):
+            # In the midst of what is told again rows are as they were.
             self.commands = [each for each in self.commands if each != "release"]
         self.sent = [0] * len(self.partitions)
         self.stuck = dice.randrange(len(self.partitions)) if dice.random() < 0.2 else -1
@@ -117,11 +128,13 @@ class History(Observer):
             number: offset
             for number, items in enumerate(self.partitions)
             for offset, item in enumerate(items)
-            if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
+            if self.leaver and isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
         }
         self.margin = MARGINS[seed // REAL_ONE_IN % len(MARGINS)] if real else 0
         sequence = dataclasses.replace(SEQUENCE, margin=self.margin)
         self.world = World(folder / "first", [[] for _ in self.partitions], sequence=sequence)
+        if self.is_of_rows:  # Of the last transactions nothing else confirms the date.
+            self.world.now_s = rows.end_s(self.partitions)
         topics = feed.TOPICS if self.is_sharp else feed.TOPICS[:1]
         self.topics = [topics[n % len(topics)] for n in range(len(self.partitions))]
         self.world.log.topics = self.topics
@@ -269,7 +282,8 @@ class History(Observer):
             if item == feed.GAP:
                 self.world.log.items[number].append(None)
             else:
-                self.world.log.append(number, feed.bytes_of(item))
+                key, value = feed.bytes_of(item)
+                self.world.log.append(number, value, key=key)
 
     def take_backup(self, process: Process) -> None:
         """Copy a state as it is now."""

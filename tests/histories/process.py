@@ -12,7 +12,7 @@ from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.service.operations import Operations
-from tests.histories import feed
+from tests.histories import feed, rows
 from tests.histories.one_state import Apart, LockedStore, Task, open_when_free
 from tests.histories.surroundings import Actor, Beside, LateSink, WatchedSource
 from tests.memory_connectors import Crash, MemoryDeadLetterSink
@@ -161,6 +161,7 @@ class Process:
                 ingest={
                     "batch_records_max": dice.choice((1, 3, 10)),
                     "lateness_max_s": feed.LATENESS_S,
+                    "event_format": rows.TABLES if history.is_of_rows else "plain",
                 },
                 open_control=lambda: Operator(self),
                 executor=Inline() if is_last else self.executor(),
