@@ -34,9 +34,8 @@ from ktsafe.state.folder import DATABASE, hold
 from ktsafe.state.ledger import SequenceRecord
 from ktsafe.state.ledger.ledger import COUNT, PAGES, SEQUENCE
 from ktsafe.state.ledger.pages import Pages
-from ktsafe.stream.process.private_folder import STORE
-from ktsafe.stream.release.saved_auditor import is_of_auditor
-from ktsafe.stream.release.sequence_inputs import inputs_digest
+from ktsafe.stream.config.places import STORE
+from ktsafe.stream.release.sequence_inputs import inputs_digest, is_of_auditor
 
 LATER: Final = ("values", "margin")
 """Options of sequences begun before there was a choice: pages name them, the digest does not."""

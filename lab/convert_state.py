@@ -43,7 +43,7 @@ from ktsafe.state.number_pages import page_rows
 from ktsafe.state.registers import Mark, VertexRecord, encoded, packed_mark
 from ktsafe.state.snapshot import pair_codes
 from ktsafe.state.store_progress import Progress
-from ktsafe.stream.process.private_folder import STORE
+from ktsafe.stream.config.places import STORE
 
 FORMATS: Final = range(2, 5)
 FAMILIES: Final = ("meta", "vertices", "edges", "ledger", "pages")

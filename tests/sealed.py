@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.connectors.signing import FileSigner, Signer
-from ktsafe.stream.files.certificates import verified
+from ktsafe.stream.files.certificates import seal_manifest, verified
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.files.releases_write import (
     ReleaseHeader,
@@ -20,7 +20,6 @@ from ktsafe.stream.files.releases_write import (
     release_id,
     write_release,
 )
-from ktsafe.stream.files.sealing import seal_manifest
 
 SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), expect_absent={"ill"})
 PARAMS = PrivacyParams(k=2, alpha="1/2", epsilon=2, t="1/10")

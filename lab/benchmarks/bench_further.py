@@ -51,8 +51,8 @@ STAGES: Final = {
         "ktsafe.sequence:SequenceEngine.figures",
     ),
     "freshness": (
-        "ktsafe.stream.release.following:Following.follow",
-        "ktsafe.stream.release.following:Following.prepare",
+        "ktsafe.stream.release.true_changes:Following.follow",
+        "ktsafe.stream.release.true_changes:Following.prepare",
     ),
     "write release": ("ktsafe.stream.files.releases_write:write_release",),
     "read back": ("ktsafe.stream.release.snapshotter:read_release",),

@@ -33,12 +33,12 @@ from ktsafe.state import change_log
 from ktsafe.state.database import Database
 from ktsafe.state.registers import AlteredPeople
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process import process
 from ktsafe.stream.service import assembly
+from ktsafe.stream.slots import Clocks
 from ops.broker.broker import Broker
 from tests.memory_connectors import MemoryDeadLetterSink
 

@@ -25,11 +25,11 @@ import numpy as np
 
 from ktsafe import Schema
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.debezium import MirroredTable
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process import process
+from ktsafe.stream.slots import Clocks
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 
 PARTITIONS = 3

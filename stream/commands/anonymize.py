@@ -223,8 +223,7 @@ def _anonymized(
     from ktsafe import anonymize
     from ktsafe.audit import values_told
     from ktsafe.graph.schemas import named_values
-    from ktsafe.stream.files.composite_schema import CompositeSchema
-    from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
+    from ktsafe.stream.files.graphs import NO_ATTRIBUTES, CompositeSchema, read_graph, read_schema
     from ktsafe.stream.files.releases_write import ReleaseHeader
     from ktsafe.stream.files.single_release import (
         atomic_folder,

@@ -10,9 +10,9 @@ import typer
 
 from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.state.errors import StateLocked
+from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
-from ktsafe.stream.process.private_folder import STORE, check_there
 
 if TYPE_CHECKING:
     from ktsafe.state.store import GraphStore
@@ -50,8 +50,8 @@ def erase(
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import erasure
-    from ktsafe.stream.maintenance.erasure_notes import note
-    from ktsafe.stream.service.control_client import ask
+    from ktsafe.stream.maintenance.erasure import note
+    from ktsafe.stream.service.control_wire import ask
 
     settings = configuration.load(config)
     ids = _ids(person)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
+from ktsafe.stream.config.places import check_there
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
-from ktsafe.stream.process.private_folder import check_there
 
 
 def rebase(
@@ -31,7 +31,7 @@ def rebase(
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.release.sequence_inputs import inputs_digest, new_sequence
     from ktsafe.stream.service import assembly
-    from ktsafe.stream.service.control_client import ask
+    from ktsafe.stream.service.control_wire import ask
 
     settings = configuration.load(config)
     if not yes:

@@ -29,7 +29,7 @@ def now(
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.service.control_client import ask
+    from ktsafe.stream.service.control_wire import ask
 
     private = places.private_folder(configuration.load(config))
     report = ask(private, "release", {}, patience_s=wait)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ktsafe.state.errors import StateError, StateUnusable
+from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Columns, Config, Edges, Json, Vertices, Wait, say
-from ktsafe.stream.process.private_folder import STORE, check_there
 from ktsafe.stream.slots import rfc3339
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def restore_state(
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import backup as backups
-    from ktsafe.stream.maintenance.erasure_notes import noted_since
+    from ktsafe.stream.maintenance.erasure import noted_since
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
@@ -223,7 +223,7 @@ def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
     from ktsafe.state.folder import hold
     from ktsafe.stream.config import places
     from ktsafe.stream.maintenance.backup import gone_meanwhile, parts_of
-    from ktsafe.stream.service.control_client import ask
+    from ktsafe.stream.service.control_wire import ask
 
     private = places.private_folder(settings)
     check_there(private, "read the state")

@@ -44,7 +44,7 @@ def status(
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.service.control_client import ask
+    from ktsafe.stream.service.control_wire import ask
 
     settings = configuration.load(config)
     if dead_letters:
@@ -93,7 +93,7 @@ def _letter_text(letter: dict[str, Any]) -> str:
 def _at_rest(private: Path) -> dict[str, Any]:
     """Return what the state of a service tells that does not answer."""
     from ktsafe.state.inspection import overview
-    from ktsafe.stream.process.private_folder import STORE, check_finished
+    from ktsafe.stream.config.places import STORE, check_finished
     from ktsafe.stream.slots import rfc3339
 
     check_finished(private)

@@ -109,8 +109,7 @@ def judged_together(
     from ktsafe.stream.commands.warm import compile_judges
 
     compile_judges()
-    from ktsafe.stream.release.sequence_report import audit_sequence
-    from ktsafe.stream.release.sequence_report_text import report_lines
+    from ktsafe.stream.release.sequence_report import audit_sequence, report_lines
 
     with phases("auditing") as progress:
         report = audit_sequence(sources, window, cover, limit, progress)

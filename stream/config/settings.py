@@ -30,13 +30,18 @@ from ktsafe.stream.config.connector_kinds import (
     configuration_type,
 )
 from ktsafe.stream.config.connector_tables import BUILT_IN
-from ktsafe.stream.config.loopback import check_scheduler, is_loopback
-from ktsafe.stream.config.secret_keys import refuse_secrets
-from ktsafe.stream.config.section import Port, Positive, Seconds, Section
+from ktsafe.stream.config.section import (
+    Port,
+    Positive,
+    Seconds,
+    Section,
+    check_scheduler,
+    is_loopback,
+    refuse_secrets,
+)
 from ktsafe.stream.errors import ConfigError
-from ktsafe.stream.files.composite_schema import CompositeSchema
 from ktsafe.stream.files.config_errors import config_error_text, config_faults
-from ktsafe.stream.files.graphs import AttributesTable, read_schema
+from ktsafe.stream.files.graphs import AttributesTable, CompositeSchema, read_schema
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Format

@@ -126,7 +126,7 @@ class Manifest(msgspec.Struct, frozen=True):
     about:
         What the owner says of releases: title, publisher, contact, terms, licence, where given.
     cut:
-        Noise to all but the owner: see `ktsafe.stream.release.encrypted_cut`.
+        Noise to all but the owner: see `ktsafe.stream.release.cut`.
     seal:
         What ties the release to those before it and to its owner; see `ktsafe.seals.seals`.
     """

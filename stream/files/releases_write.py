@@ -114,7 +114,7 @@ class ReleaseHeader:
     about:
         What the owner says of it: title, publisher, contact, terms, licence, where they are given.
     cut:
-        Where the feed was cut, encrypted (`ktsafe.stream.release.encrypted_cut`); None: it is not
+        Where the feed was cut, encrypted (`ktsafe.stream.release.cut`); None: it is not
         told.
     """
 

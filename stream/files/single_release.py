@@ -14,7 +14,7 @@ from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.numbering import Ids
 from ktsafe.stream.files.certificates import in_order, verified, write_permutations
-from ktsafe.stream.files.composite_schema import declaring_what_is_shown
+from ktsafe.stream.files.graphs import declaring_what_is_shown
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import (
     ReleaseHeader,

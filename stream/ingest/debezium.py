@@ -27,17 +27,18 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.state.changes import PersonRow, RowChange, Stamp, TableCleared, TieRow, Told
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.change_envelopes import (
+    Convert,
     EnvelopeChange,
     Envelopes,
     Row,
     RowSource,
+    converted,
     encode,
     key_of,
     row_of,
 )
-from ktsafe.stream.ingest.columns import Convert, converted
 from ktsafe.stream.ingest.events import MalformedEvent
-from ktsafe.stream.ingest.judged import JudgedRecords
+from ktsafe.stream.ingest.judge import JudgedRecords
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
 """What stands for a long value that did not change and was not told."""

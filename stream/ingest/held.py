@@ -1,12 +1,81 @@
-"""Intake since the last checkpoint, not durable yet."""
+"""What a feed is made of: events, or rows of tables."""
 
 from __future__ import annotations
 
 import dataclasses
+import enum
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
+from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record
-from ktsafe.state.changes import Told
-from ktsafe.stream.ingest.made_of import needs_held
+from ktsafe.state.changes import PersonRow, RowChange, Told
+from ktsafe.state.errors import StateMismatch
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.ingest.debezium import RowJudge, Tables
+from ktsafe.stream.ingest.envelopes import Format
+from ktsafe.stream.ingest.judge import Judge, RecordJudge
+
+FeedFormat: TypeAlias = Format | Tables
+"""How events are wrapped in records; or the tables of a database whose rows they tell."""
+UNKNOWN_ROW: Final = (
+    "unknown_row",
+    "no such row is held: give records their key, or the table its key, or REPLICA IDENTITY FULL",
+)
+"""Why a row is set aside that only a row of before explains."""
+
+
+def judge_of(
+    feed_format: FeedFormat,
+    schema: Schema,
+    kinds: Iterable[str],
+    *,
+    record_bytes_max: int,
+    wall_us: Callable[[], int],
+) -> RecordJudge:
+    """Return what decides what records do, given known kinds."""
+    if isinstance(feed_format, tuple):
+        return RowJudge(feed_format, schema, record_bytes_max=record_bytes_max)
+    return Judge(
+        schema,
+        record_bytes_max=record_bytes_max,
+        event_format=feed_format,
+        kinds=kinds,
+        wall_us=wall_us,
+    )
+
+
+def check_made_of(store: GraphStore, *, rows: bool) -> None:
+    """Refuse events for a graph of tables, or the reverse.
+
+    Raises
+    ------
+    StateMismatch
+    """
+    if store.holds_rows == rows or (rows and store.is_blank):
+        return
+    hint = (
+        "It was made of events, and what rows said is not known. Begin with a new state folder, "
+        "and let the connector take its snapshot again."
+        if rows
+        else "It was made of rows of tables: give [[source.tables]] again."
+    )
+    raise StateMismatch("read the feed", "the state", hint)
+
+
+def needs_held(change: Told) -> bool:
+    """Whether a row says of something that it is as it was."""
+    if not isinstance(change, RowChange):
+        return False
+    row = change.row
+    if row is None or change.needs_former:
+        return change.needs_former
+    if isinstance(row, PersonRow):
+        return row.id is None or bool(row.untold)
+    return row.source is None or row.target is None
+
+
+# Intake since the last checkpoint, not durable yet.
 
 
 @dataclasses.dataclass(slots=True)
@@ -35,3 +104,129 @@ class Held:
             self.unsure[len(self.changes)] = record
             self.letter_bytes += len(record.value or b"")
         self.changes.append(change)
+
+
+# Whether later records confirm the time of an event.
+#
+# One wrong date must not move the time of a feed: all that follows would be late for ever, and
+# releases of the future would go out. So an event beyond what its partition has come to so far is
+# weighed against the next records of that partition. The log itself keeps what is undecided: no
+# offset passes it, a crash reads it again, and a replay of the same records comes to the same end.
+
+CONFIRMING: Final = 3
+"""Following records beyond the bound that confirm the first: four wrong dates among a dozen records
+move the time, fewer do not."""
+REFUTING: Final = 8
+"""Following records within the bound that refute it: what comes in disorder rarely shows as many
+old ones in a row as this, where time has moved on."""
+FOLLOWING_MAX: Final = 100
+"""Following records that are looked at: the rest may be no events at all."""
+Plausible = Callable[[int, bool], bool | None]
+"""Whether a time may be that of an event which nothing follows; None: too early to say. Told too
+whether most of what followed speaks against it."""
+
+
+class Belief(enum.Enum):
+    """What comes of an event beyond the bound."""
+
+    BELIEVED = enum.auto()
+    REFUTED = enum.auto()
+    OPEN = enum.auto()
+
+
+class Weighed(NamedTuple):
+    """The verdict, and the partition's new time if confirmed."""
+
+    verdict: Belief
+    time_us: int
+
+
+def weigh(
+    time_us: int,
+    following_us: Iterable[int | None],
+    bound_us: int,
+    *,
+    at_rest: Plausible | None = None,
+) -> Weighed:
+    """Return whether later records agree that a bound is passed.
+
+    The time believed is the earliest of all that lie beyond it: whether the first of them is the
+    wrong one does not matter.
+
+    Parameters
+    ----------
+    following_us:
+        The times of the following records, in order; None for one without.
+    at_rest:
+        Given where nothing follows for now. A time that it finds plausible is believed; any other
+        one stays open until something speaks against it.
+    """
+    earliest, ahead, behind = time_us, 0, 0
+    for n, following in enumerate(following_us, 1):
+        if following is None:
+            pass
+        elif following > bound_us:
+            ahead += 1
+            earliest = min(earliest, following)
+        else:
+            behind += 1
+        if ahead >= CONFIRMING:
+            return Weighed(Belief.BELIEVED, earliest)
+        if behind >= REFUTING:
+            return Weighed(Belief.REFUTED, earliest)
+        if n >= FOLLOWING_MAX:
+            break
+    else:
+        if at_rest is None:
+            return Weighed(Belief.OPEN, earliest)
+        is_plausible = at_rest(earliest, behind > ahead)
+        if is_plausible:
+            return Weighed(Belief.BELIEVED, earliest)
+        is_refuted = behind and is_plausible is not None
+        return Weighed(Belief.REFUTED if is_refuted else Belief.OPEN, earliest)
+    return Weighed(Belief.BELIEVED if ahead >= behind else Belief.REFUTED, earliest)
+
+
+# One partition's records on their way to the store, with results.
+
+JUDGED_AT_ONCE: Final = 256
+"""Records of a partition judged together; where it is stopped, what follows is judged again."""
+
+
+class Run:
+    """Records of one partition, in order, judged as they are looked at.
+
+    Attributes
+    ----------
+    changes, letters, dropped:
+        Those of `JudgedRecords`, of the records looked at so far.
+    """
+
+    def __init__(self, judge: RecordJudge, records: Sequence[Record]) -> None:
+        self._judge = judge
+        self.records = records
+        self.changes: list[Told | None] = []
+        self.letters: dict[int, DeadLetter] = {}
+        self.dropped: dict[int, int] = {}
+
+    def since(self, start: int, end: int) -> Iterator[tuple[int, Told | None]]:
+        """Yield place and change of the records from one place to another."""
+        while start < end:
+            if start == len(self.changes):
+                self._judge_more()
+            stop = min(end, len(self.changes))
+            yield from enumerate(self.changes[start:stop], start)
+            start = stop
+
+    def times_since(self, start: int, oldest_us: int) -> Iterator[int | None]:
+        """Yield times of records from a place on, None for non-events."""
+        for _, change in self.since(start, len(self.records)):
+            time_us = None if change is None else change.stamp.time_us
+            yield None if time_us is None or time_us < oldest_us else time_us
+
+    def _judge_more(self) -> None:
+        start = len(self.changes)
+        judged = self._judge.judge(self.records[start : start + JUDGED_AT_ONCE])
+        self.changes += judged.changes
+        self.letters.update((start + place, each) for place, each in judged.letters.items())
+        self.dropped.update((start + place, each) for place, each in judged.dropped.items())

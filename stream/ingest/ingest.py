@@ -4,7 +4,7 @@ Each record takes effect exactly once, because its change and the next offset of
 become durable in the same write. A dead letter is durable before the offset passes it.
 
 An event beyond the limit of its partition is weighed against the records that follow it
-(`ktsafe.stream.ingest.ahead`). Until that is decided the partition waits in front of it.
+(`ktsafe.stream.ingest.held`). Until that is decided the partition waits in front of it.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_progress import Position
-from ktsafe.stream.clocks import Clocks
-from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
-from ktsafe.stream.ingest.held import Held
-from ktsafe.stream.ingest.judge import KINDS
-from ktsafe.stream.ingest.made_of import (
+from ktsafe.stream.ingest.held import (
     UNKNOWN_ROW,
+    Belief,
     FeedFormat,
+    Held,
+    Plausible,
+    Run,
     check_made_of,
     judge_of,
+    weigh,
 )
-from ktsafe.stream.ingest.runs import Run
+from ktsafe.stream.ingest.judge import KINDS
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.slots import Clocks
 
 log = get_logger(__name__)
 
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
-record, and a batch of great ones would fill the memory."""
+"""Bytes of dead letters held before a checkpoint is due: each keeps its whole record."""
 
 _LATE: Final = ("late", "older than the lateness bound")
 _AHEAD: Final = ("ahead_of_time", "ahead of what follows it")

@@ -1,16 +1,11 @@
-"""From record to change, by the record alone.
-
-What its time means is not decided here: whether it is believed is weighed by
-`ktsafe.stream.ingest.ahead`, and whether it is late is for `ktsafe.stream.ingest.ingest`. The
-machine's clock is asked for one thing only: whether a record's timestamp is one at all.
-"""
+"""What records come to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record
@@ -27,10 +22,50 @@ from ktsafe.state.changes import (
     VertexDelete,
     VertexUpsert,
 )
-from ktsafe.stream.clocks import CLOCK_US_MIN, REAL_CLOCKS
 from ktsafe.stream.ingest import envelopes, events
 from ktsafe.stream.ingest.events import Event, MalformedEvent
-from ktsafe.stream.ingest.judged import JudgedRecords
+from ktsafe.stream.slots import CLOCK_US_MIN, REAL_CLOCKS
+
+
+class JudgedRecords(NamedTuple):
+    """What records come to, one after the other.
+
+    Attributes
+    ----------
+    changes:
+        What each does to the graph; None: nothing. By definition it does nothing where its value
+        is null, or a row of another table.
+    letters:
+        By place, the records that should have been changes, and why they are none. A row that is
+        refused is one of them, and ends what it said before all the same.
+    dropped:
+        By place, how many attributes a change lost.
+    """
+
+    changes: list[Told | None]
+    letters: dict[int, DeadLetter]
+    dropped: dict[int, int]
+
+
+class RecordJudge(Protocol):
+    """Decides what records do to the graph, by the records alone."""
+
+    @property
+    def other_tables(self) -> set[str]:
+        """Names of tables with rows that mean nothing here."""
+
+    def missing_tables(self) -> set[str]:
+        """Return the listed tables of which no row came."""
+
+    def judge(self, records: Sequence[Record]) -> JudgedRecords:
+        """Return what records do."""
+
+
+# From record to change, by the record alone.
+#
+# What its time means is not decided here: whether it is believed is weighed by
+# `ktsafe.stream.ingest.held`, and whether it is late is for `ktsafe.stream.ingest.ingest`. The
+# machine's clock is asked for one thing only: whether a record's timestamp is one at all.
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""

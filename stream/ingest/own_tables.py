@@ -1,10 +1,4 @@
-"""Tables as owners have them, for dumps.
-
-Text in columns, plain or gzipped, and Parquet.
-
-Implements `ktsafe.connectors.snapshots.dumps.TableReader`. Parquet files are an owner's own here,
-and are read in this process; for those of others see `ktsafe.stream.files.parquet`.
-"""
+"""Texts of attributes that a table spelt, as the store keeps them."""
 
 from __future__ import annotations
 
@@ -13,14 +7,53 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ktsafe import Schema
+from ktsafe import MISSING, Schema
 from ktsafe.connectors.errors import Misconfigured
-from ktsafe.errors import BadLines, KtsafeError
+from ktsafe.errors import BadLines, InvalidGraph, KtsafeError
 from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 from ktsafe.graph.inputs.tables.table_files import PARQUET, table_at
-from ktsafe.stream.ingest.events import MalformedEvent, checked_id
-from ktsafe.stream.ingest.stored_texts import StoredTexts
+from ktsafe.stream.ingest.events import MalformedEvent, attribute_text, bad_border, checked_id
+
+MEMO_MAX: Final = 1 << 14
+"""Texts per attribute that are looked at once; measures may have many."""
+
+
+class StoredTexts(dict[str | None, str | None]):
+    """What the store keeps for a text of an attribute.
+
+    That is the text as written, None where it is missing.
+
+    Raises
+    ------
+    MalformedEvent
+        When it is asked for a text that no event could carry, or that is none of its kind.
+    """
+
+    def __init__(self, schema: Schema, name: str) -> None:
+        super().__init__(dict.fromkeys((None, MISSING)))
+        self._schema = schema
+        self._name = name
+
+    def __missing__(self, text: str | None) -> str | None:
+        try:
+            found = attribute_text(text, is_code=True)  # The table has spelt it.
+            self._schema.category(self._name, text)
+        except MalformedEvent as error:
+            raise MalformedEvent(error.reason, f"{self._name}: {error.detail}") from None
+        except InvalidGraph:
+            raise bad_border(self._name, self._schema) from None
+        if len(self) < MEMO_MAX:
+            self[text] = found
+        return found
+
+
+# Tables as owners have them, for dumps.
+#
+# Text in columns, plain or gzipped, and Parquet.
+#
+# Implements `ktsafe.connectors.snapshots.dumps.TableReader`. Parquet files are an owner's own here,
+# and are read in this process; for those of others see `ktsafe.stream.files.parquet`.
 
 KIND: Final = "kind"
 """The column of a dump's ties with their kinds, where the schema asks for some."""

@@ -30,8 +30,8 @@ from ktsafe.state.folder import FROZEN, WITNESS, sync_folder, unusable, usable
 from ktsafe.state.inspection import overview
 from ktsafe.state.ledger import ReleaseRecord, Status
 from ktsafe.state.store import GraphStore
+from ktsafe.stream.config.places import AUDIT, RESTORING, STAGING, STORE
 from ktsafe.stream.files.releases_write import write_synced
-from ktsafe.stream.process.private_folder import AUDIT, RESTORING, STAGING, STORE
 
 LISTING: Final = "backup.json"
 FORMAT: Final = 1

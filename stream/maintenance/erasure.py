@@ -1,17 +1,19 @@
-"""Erasure: a deleted person is removed from the private folder too, bytes included.
+"""Erasures by command, noted beside the private folder, against older backups.
 
-An event `vertex.delete` takes effect at once in the graph. What was written before lies on disk
-until the store is scrubbed and the mappings of past releases are blanked: at most `within_s`
-seconds later, or right after the next start. A release being built holds its frozen cut until it is
-staged, and erasure waits for that. Backups, the feed itself, and dead letters are out of reach.
+The folder itself may be lost, which is why it is restored. A line holds the keyed hash of an id, by
+the secret that the store shares with its backups, and when the erasure was: it names nobody else.
 """
 
 from __future__ import annotations
 
 import csv
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from ktsafe import sequence as linked
 from ktsafe.sequence.memory.state import META
@@ -21,9 +23,58 @@ from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import Erased
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.files.private_history import PARTIAL, check_recorded, finish_rewrites
+from ktsafe.stream.files.private_audits import PARTIAL, check_recorded, finish_rewrites
 from ktsafe.stream.files.releases_write import MAPPING, csv_lines, write_synced
 from ktsafe.stream.process.logs import get_logger
+
+
+class Note(msgspec.Struct, frozen=True):
+    """An erasure: the id's keyed hash, and its wall-clock time."""
+
+    alias: str
+    at_us: int
+
+
+def notes_of(private: Path) -> Path:
+    """Return where the erasures of a private folder are noted."""
+    return private.with_name(f"{private.name}.erased")
+
+
+def note(private: Path, aliases: Sequence[bytes]) -> bool:
+    """Note erasures before they are done; return whether that was possible."""
+    at_us = time.time_ns() // 1000
+    lines = [msgspec.json.encode(Note(alias.hex(), at_us)) + b"\n" for alias in aliases]
+    path = notes_of(private)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(b"".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(path.parent)
+    except OSError:
+        return False
+    return True
+
+
+def noted_since(private: Path, at_us: int) -> list[bytes] | None:
+    """Return the keyed hashes of later erasures; None where none was noted."""
+    try:
+        lines = notes_of(private).read_bytes().splitlines()
+        notes = [msgspec.json.decode(line, type=Note) for line in lines]
+        found = dict.fromkeys(bytes.fromhex(each.alias) for each in notes if each.at_us >= at_us)
+    except (OSError, ValueError, msgspec.DecodeError):
+        return None
+    return list(found)
+
+
+# Erasure: a deleted person is removed from the private folder too, bytes included.
+#
+# An event `vertex.delete` takes effect at once in the graph. What was written before lies on disk
+# until the store is scrubbed and the mappings of past releases are blanked: at most `within_s`
+# seconds later, or right after the next start. A release being built holds its frozen cut until it
+# is staged, and erasure waits for that. Backups, the feed itself, and dead letters are out of
+# reach.
 
 log = get_logger(__name__)
 
@@ -204,7 +255,7 @@ def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
     """Remove the people deleted since from the mappings of past releases.
 
     The row of the person stays, with an empty id. New mappings are written beside the old ones,
-    recorded, and put in their place: see `ktsafe.stream.files.private_history`.
+    recorded, and put in their place: see `ktsafe.stream.files.private_audits`.
 
     Raises
     ------

@@ -33,11 +33,11 @@ from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.recovery import open_database
 from ktsafe.state.store_progress import Position
+from ktsafe.stream.config.places import IMPORTING, STORE
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import gathered
 from ktsafe.stream.ingest import events
-from ktsafe.stream.ingest.stored_texts import StoredTexts
-from ktsafe.stream.process.private_folder import IMPORTING, STORE
+from ktsafe.stream.ingest.own_tables import StoredTexts
 
 IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""

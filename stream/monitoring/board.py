@@ -19,13 +19,16 @@ import msgspec
 
 from ktsafe.stream.files.release_figures import HISTORY_MAX, ReleaseFigures
 from ktsafe.stream.files.releases_write import TOGETHER
-from ktsafe.stream.monitoring.diagnosis import Circumstances, Latest, Moment, diagnose
-from ktsafe.stream.monitoring.report import (
+from ktsafe.stream.monitoring.diagnosis import (
+    Circumstances,
     FeedReport,
+    Latest,
+    Moment,
     PartsReport,
     Report,
     Sample,
     TrueGraphReport,
+    diagnose,
 )
 from ktsafe.stream.monitoring.summary import Counts
 from ktsafe.stream.observer import Observer

@@ -3,7 +3,7 @@
 The registry, the list in docs/metrics.md, and the checks of dashboards and rules are derived
 from it. All of it is the operators' private plane: event counts, lag and durations tell of the true
 graph. What tells most of it says PRIVATE in its help text. The secrets of a release say SECRET and
-stand in `ktsafe.stream.monitoring.metrics_secrets`. The released sizes are always there, because
+stand in `ktsafe.stream.monitoring.metrics`. The released sizes are always there, because
 the release itself shows them.
 """
 

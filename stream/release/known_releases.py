@@ -24,8 +24,7 @@ from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, Re
 from ktsafe.connectors.errors import SinkConflict
 from ktsafe.state.ledger import ReleaseRecord, SequenceRecord, Status
 from ktsafe.stream.files.releases_read import Manifest, ReleaseUnreadable, read_manifest
-from ktsafe.stream.release.cut import Cut
-from ktsafe.stream.release.encrypted_cut import PublishedCut, decrypt_cut
+from ktsafe.stream.release.cut import Cut, PublishedCut, decrypt_cut
 
 OpenReader = Callable[[], ReleaseReader]
 

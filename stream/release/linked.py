@@ -44,17 +44,20 @@ from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
 from ktsafe.statistics.noisy_tables import TrueChanges
 from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.certificates import in_order
-from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
+from ktsafe.stream.files.private_audits import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.audits import audited, true_graph
-from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed
-from ktsafe.stream.release.respelling import check_spelt_as_before, told_once
-from ktsafe.stream.release.saved_auditor import is_of_auditor, pages_of, read_into
-from ktsafe.stream.release.true_changes import changes_since
+from ktsafe.stream.release.sequence_inputs import is_of_auditor, pages_of, read_into
+from ktsafe.stream.release.true_changes import (
+    Following,
+    changes_since,
+    check_spelt_as_before,
+    told_once,
+)
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
 log = get_logger(__name__)
@@ -95,7 +98,7 @@ class LinkedReleases:
     audit_dir:
         Where the private mappings of past releases are.
     change_max:
-        See `ktsafe.stream.release.respelling.check_spelt_as_before`.
+        See `ktsafe.stream.release.true_changes.check_spelt_as_before`.
     workers:
         They work on parts, and change the time alone.
     """

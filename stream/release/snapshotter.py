@@ -27,18 +27,17 @@ from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
 from ktsafe.statistics.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, assessment
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.certificates import write_permutations
+from ktsafe.stream.files.certificates import seal_manifest, write_permutations
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
     release_figures,
 )
 from ktsafe.stream.files.releases_read import Manifest, Release, read_manifest, read_release
-from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.maintenance.withdrawals import note, noted
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim
-from ktsafe.stream.release.encrypted_cut import encrypt_cut
+from ktsafe.stream.release.cut import encrypt_cut
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.slots import Slots, rfc3339

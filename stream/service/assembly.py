@@ -20,23 +20,24 @@ from ktsafe.state.errors import StateFull, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
 from ktsafe.statistics.noisy_tables import MICRO
-from ktsafe.stream.config.places import audit_folder, private_folder
+from ktsafe.stream.config.places import (
+    STAGING,
+    STORE,
+    TASKS,
+    audit_folder,
+    check_finished,
+    check_room,
+    private_folder,
+)
 from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings
-from ktsafe.stream.maintenance.erasure_notes import note
+from ktsafe.stream.maintenance.erasure import note
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.monitoring import status_board, status_server
 from ktsafe.stream.monitoring.progress import live_display
 from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import logs
-from ktsafe.stream.process.private_folder import (
-    STAGING,
-    STORE,
-    TASKS,
-    check_finished,
-    check_room,
-)
 from ktsafe.stream.process.process import one_heap
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.sequence_inputs import FREE

@@ -18,17 +18,15 @@ from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.clocks import CLOCK_US_MIN, Clocks
 from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, Ingest
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
-from ktsafe.stream.release.cut import Cut, EventTimeCut, ReleaseCut, resume_slot
-from ktsafe.stream.release.encrypted_cut import PublishedCut
+from ktsafe.stream.release.cut import Cut, EventTimeCut, PublishedCut, ReleaseCut, resume_slot
 from ktsafe.stream.release.known_releases import KnownCut
 from ktsafe.stream.release.publish import Publisher
 from ktsafe.stream.service.housekeeping import Housekeeping, HousekeepingSettings
-from ktsafe.stream.slots import Slots
+from ktsafe.stream.slots import CLOCK_US_MIN, Clocks, Slots
 
 log = get_logger(__name__)
 

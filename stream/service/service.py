@@ -29,7 +29,6 @@ from ktsafe.connectors.base import (
     TopicPartition,
 )
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.clocks import REAL_CLOCKS, Clocks
 from ktsafe.stream.files.release_figures import recent_releases
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.maintenance.erasure import EraseLetters, Eraser, NoteErased, erase_again
@@ -44,6 +43,7 @@ from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.housekeeping import Housekeeping
 from ktsafe.stream.service.loop import Loop, LoopSettings
 from ktsafe.stream.service.operations import Operations
+from ktsafe.stream.slots import REAL_CLOCKS, Clocks
 
 log = get_logger(__name__)
 

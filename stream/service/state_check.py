@@ -22,7 +22,7 @@ from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.inspection import Examined, examine
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.recovery import of_another_schema, schema_digest
-from ktsafe.stream.files.private_history import check_history, check_recorded
+from ktsafe.stream.files.private_audits import check_history, check_recorded
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.maintenance.backup import Parts, unconfirmed
 from ktsafe.stream.maintenance.withdrawals import noted
@@ -33,8 +33,7 @@ from ktsafe.stream.release.known_releases import (
     read_known,
     unjudgeable,
 )
-from ktsafe.stream.release.saved_auditor import is_saved
-from ktsafe.stream.release.sequence_inputs import check_inputs
+from ktsafe.stream.release.sequence_inputs import check_inputs, is_saved
 
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 from ktsafe import Schema
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.debezium import MirroredTable, Tables
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
+from ktsafe.stream.slots import Clocks
 from tests.databases.networks import History, People, Ties, truth
 from tests.databases.tables import Database, Told, as_json
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource

@@ -7,7 +7,7 @@ from ktsafe.connectors.kafka_topics import kafka_source, release_sink
 from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX
 from ktsafe.state import database, store
 from ktsafe.stream.ingest import ingest
-from ktsafe.stream.monitoring import status
+from ktsafe.stream.monitoring import monitoring as status
 from ktsafe.stream.service import loop
 from ktsafe.stream.slots import FixedSlots
 

@@ -22,14 +22,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
-from ktsafe.stream.clocks import Clocks
-from ktsafe.stream.ingest.ahead import CONFIRMING, REFUTING
+from ktsafe.stream.ingest.held import CONFIRMING, REFUTING
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.service.housekeeping import Housekeeping
 from ktsafe.stream.service.loop import Loop, LoopSettings
-from ktsafe.stream.slots import FixedSlots
+from ktsafe.stream.slots import Clocks, FixedSlots
 from tests import feeds
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore

@@ -29,9 +29,8 @@ from typing import NamedTuple
 from ktsafe.connectors.errors import SinkConflict
 from ktsafe.connectors.kafka_topics import KafkaReleaseReader, chunks
 from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA
-from ktsafe.stream.monitoring.endpoints import Endpoints
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
-from ktsafe.stream.monitoring.status import StatusServer
+from ktsafe.stream.monitoring.monitoring import Endpoints, StatusServer
 from ktsafe.stream.slots import FixedSlots
 from ops.broker.broker import Broker
 from tests import feeds, running, services

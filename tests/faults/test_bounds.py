@@ -7,10 +7,10 @@ import pytest
 from ktsafe.connectors.base import DeadLetter
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.state import database
-from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest import ingest
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
+from ktsafe.stream.slots import Clocks
 from tests.faults import buffers, level_feed
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore

@@ -15,7 +15,7 @@ from ktsafe.connectors.base import MANIFEST
 from ktsafe.state.ledger import SequenceRecord, Status
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.release.audits import audited
-from ktsafe.stream.release.encrypted_cut import decrypt_cut
+from ktsafe.stream.release.cut import decrypt_cut
 from ktsafe.stream.release.linked import LINKED
 from ktsafe.verify import verify
 from tests import feeds

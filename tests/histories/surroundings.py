@@ -18,7 +18,7 @@ from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.release_figures import release_figures
 from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
-from ktsafe.stream.release.encrypted_cut import encrypt_cut
+from ktsafe.stream.release.cut import encrypt_cut
 from ktsafe.stream.release.mechanism import DueRelease
 from ktsafe.stream.release.snapshotter import Snapshotter, StagedRelease
 from tests import feeds

@@ -21,7 +21,7 @@ from ktsafe.stream.command_registry import SECTIONS
 from ktsafe.stream.config.connector_kinds import configuration_type
 from ktsafe.stream.config.connector_tables import BUILT_IN
 from ktsafe.stream.config.settings import Config
-from ktsafe.stream.monitoring.metrics_secrets import SECRETS
+from ktsafe.stream.monitoring.metrics import SECRETS
 from ktsafe.stream.monitoring.metrics_table import METRICS
 
 SCHEMA: Final = "schemas/configuration.schema.json"

@@ -20,7 +20,7 @@ from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.monitoring.status import StatusServer
+from ktsafe.stream.monitoring.monitoring import StatusServer
 from tests.ops.tools import ROOT, tool
 
 OPS = ROOT / "ops"

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ktsafe.stream.config import settings
-from ktsafe.stream.monitoring.endpoints import PROBES
+from ktsafe.stream.monitoring.monitoring import PROBES
 from tests.ops.tools import ROOT
 
 FOLDER = ROOT / "ops/kubernetes"

@@ -23,10 +23,9 @@ import pytest
 from ktsafe.errors import KtsafeError
 from ktsafe.reader import read
 from ktsafe.seals.seals import check_seals, public_key
-from ktsafe.stream.files.certificates import verified
+from ktsafe.stream.files.certificates import seal_manifest, verified
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.files.releases_write import manifest_text
-from ktsafe.stream.files.sealing import seal_manifest
 from tests import graphs, naive, sealed
 from tests.naive import Small, Tolerance
 from tests.ops.browser import Browser, browser

@@ -75,8 +75,7 @@ def advise(
     from ktsafe.assess.generalization.levels import read_levels
     from ktsafe.graph.inputs.tables.names import chosen_columns
     from ktsafe.params import PrivacyParams
-    from ktsafe.stream.files.composite_schema import declared_beside
-    from ktsafe.stream.files.graphs import read_graph, read_schema
+    from ktsafe.stream.files.graphs import declared_beside, read_graph, read_schema
 
     params = PrivacyParams(k=k, alpha=alpha)  # type: ignore[arg-type]
     for each in ks:

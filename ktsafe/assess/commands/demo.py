@@ -15,10 +15,10 @@ import typer
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.commands import feed as feeds
 from ktsafe.stream.commands.warm import compiling_first
+from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import JsonAtEnd
-from ktsafe.stream.process.private_folder import STORE
 
 if TYPE_CHECKING:
     from ktsafe.graph.datasets import SocialNetwork

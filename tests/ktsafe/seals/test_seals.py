@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 import ktsafe
 from ktsafe.reader import NotARelease
 from ktsafe.seals.seals import check_seals, merkle_root, public_key, read_seal, signed_bytes
-from ktsafe.stream.files.certificates import verified
+from ktsafe.stream.files.certificates import seal_manifest, verified
 from ktsafe.stream.files.releases_read import read_release
-from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.verify import Verdict
 from tests import sealed
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph, WrittenOtherwise
-from ktsafe.stream.files.composite_schema import declaring_what_is_shown
-from ktsafe.stream.files.graphs import read_graph, read_schema
+from ktsafe.stream.files.graphs import declaring_what_is_shown, read_graph, read_schema
 
 SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))
 VERTICES = 'id,extra,gender,health\np1,x,f,ill\np2,x,m,\n"p,3",x,-,well\n'

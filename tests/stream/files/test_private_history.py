@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ktsafe.state.errors import StateCorrupted
-from ktsafe.stream.files.private_history import PARTIAL, check_recorded, finish_rewrites, owners_of
+from ktsafe.stream.files.private_audits import PARTIAL, check_recorded, finish_rewrites, owners_of
 
 
 @pytest.mark.parametrize(

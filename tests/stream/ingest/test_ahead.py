@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from ktsafe import Schema
 from ktsafe.connectors.base import TopicPartition
-from ktsafe.stream.clocks import Clocks
-from ktsafe.stream.ingest import runs
-from ktsafe.stream.ingest.ahead import CONFIRMING, FOLLOWING_MAX, REFUTING, Belief, weigh
+from ktsafe.stream.ingest import held as runs
+from ktsafe.stream.ingest.held import CONFIRMING, FOLLOWING_MAX, REFUTING, Belief, weigh
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.cut import EventTimeCut, resume_slot
-from ktsafe.stream.slots import FixedSlots
+from ktsafe.stream.slots import Clocks, FixedSlots
 from tests import feeds
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore

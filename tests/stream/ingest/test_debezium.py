@@ -20,7 +20,7 @@ from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest import debezium
 from ktsafe.stream.ingest.events import REASONS, TIME_US_MIN
-from ktsafe.stream.ingest.judged import JudgedRecords
+from ktsafe.stream.ingest.judge import JudgedRecords
 from ktsafe.stream.observer import Observer
 from tests.configurations import KEPT_IN_FILES
 from tests.databases.tables import Column, Table, as_json, encoded

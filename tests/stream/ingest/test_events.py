@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.stream.ingest import events
-from ktsafe.stream.ingest.events import REASONS, MalformedEvent
-from ktsafe.stream.ingest.repeated_keys import has_repeated_key
+from ktsafe.stream.ingest.events import REASONS, MalformedEvent, has_repeated_key
 
 UPSERT = '{"type":"vertex.upsert","id":"p1","attributes":{"a":"x","b":null,"c":3},"time":5}'
 

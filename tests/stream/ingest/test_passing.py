@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.connectors.errors import OffsetLost
 from ktsafe.state.store_progress import Position
-from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ingest import PASSING_S, Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
+from ktsafe.stream.slots import Clocks
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import SCHEMA, World

@@ -15,9 +15,9 @@ from ktsafe.state.errors import StateCorrupted, StateUnusable
 from ktsafe.state.folder import hold
 from ktsafe.state.inspection import examine
 from ktsafe.stream.cli import run_command
+from ktsafe.stream.config.places import RESTORING, STORE, check_finished
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.maintenance import backup
-from ktsafe.stream.process.private_folder import RESTORING, STORE, check_finished
 from ktsafe.stream.service.state_check import check_parts
 from tests import running, services
 from tests.memory_connectors import Crash

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from ktsafe.stream.cli import run_command
+from ktsafe.stream.config.places import IMPORTING
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.process.private_folder import IMPORTING
 from tests import running, services
 
 

@@ -21,9 +21,9 @@ from ktsafe.state.errors import StateLocked, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store_progress import Position
 from ktsafe.stream.cli import run_command
+from ktsafe.stream.config.places import check_finished
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.maintenance import state_import
-from ktsafe.stream.process.private_folder import check_finished
 from tests import feeds, running, services
 
 

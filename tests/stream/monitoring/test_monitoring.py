@@ -16,14 +16,14 @@ from ktsafe.stream.config import settings as config
 from ktsafe.stream.config.settings import MetricsTable
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
-from ktsafe.stream.monitoring.access import Gate, is_loopback
+from ktsafe.stream.monitoring.diagnosis import Report
 from ktsafe.stream.monitoring.monitoring import (
     access_token,
     shows_figures,
     status_board,
     status_server,
 )
-from ktsafe.stream.monitoring.report import Report
+from ktsafe.stream.monitoring.serving import Gate, is_loopback
 from ktsafe.stream.monitoring.summary import Counts
 
 SCHEMES = ("", "Bearer ", "Basic ", "bearer", "Digest ")

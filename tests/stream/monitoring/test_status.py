@@ -15,13 +15,20 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.connectors.errors import Misconfigured
-from ktsafe.stream.monitoring.access import LOOPBACK, Gate
 from ktsafe.stream.monitoring.board import StatusBoard
-from ktsafe.stream.monitoring.diagnosis import Circumstances
-from ktsafe.stream.monitoring.endpoints import GUARDED, NOT_FOUND, PROBES, Endpoints, HttpAnswer
+from ktsafe.stream.monitoring.diagnosis import Circumstances, Report
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
-from ktsafe.stream.monitoring.report import Report
-from ktsafe.stream.monitoring.status import ANSWERS_MAX, CONNECTIONS_MAX, StatusServer
+from ktsafe.stream.monitoring.monitoring import (
+    ANSWERS_MAX,
+    CONNECTIONS_MAX,
+    GUARDED,
+    NOT_FOUND,
+    PROBES,
+    Endpoints,
+    HttpAnswer,
+    StatusServer,
+)
+from ktsafe.stream.monitoring.serving import LOOPBACK, Gate
 from ktsafe.stream.monitoring.summary import Counts
 
 

@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from ktsafe.state.ledger import PendingCut, SequenceRecord
-from ktsafe.stream.release.encrypted_cut import TAG_BYTES, decrypt_cut, encrypt_cut
+from ktsafe.stream.release.cut import TAG_BYTES, decrypt_cut, encrypt_cut
 
 SEQUENCE = SequenceRecord("s", "d", 0, secret="01" * 32)
 RELEASE = "000001-20260101T000000Z"

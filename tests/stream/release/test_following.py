@@ -9,7 +9,7 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.graph.datasets import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
-from ktsafe.stream.release.following import Following
+from ktsafe.stream.release.true_changes import Following
 
 PEOPLE, TIES, RELEASES = 60, 200, 5
 

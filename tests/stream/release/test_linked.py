@@ -17,10 +17,9 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.certificates import verified
+from ktsafe.stream.files.certificates import seal_manifest, verified
 from ktsafe.stream.files.private_audits import read_owners, read_value_places
 from ktsafe.stream.files.releases_read import read_release
-from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.release import linked, snapshotter
 from ktsafe.stream.release.audits import audited
 from ktsafe.stream.release.sequence_inputs import new_sequence

@@ -14,7 +14,7 @@ from ktsafe.stream.maintenance.backup import parts_of
 from ktsafe.stream.maintenance.withdrawals import note, noted
 from ktsafe.stream.release import linked
 from ktsafe.stream.release.linked import LinkedReleases
-from ktsafe.stream.release.saved_auditor import PREFIX, is_saved, pages_of
+from ktsafe.stream.release.sequence_inputs import PREFIX, is_saved, pages_of
 from ktsafe.stream.service.state_check import check_parts
 from tests import feeds
 from tests.stream.release.test_linked import EVENTS, contents, on_disk, world_of

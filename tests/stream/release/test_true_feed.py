@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ktsafe import Schema
 from ktsafe.audit.sequence import Declared
 from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from ktsafe.stream.release.true_feed import TrueFeed
+from ktsafe.stream.release.audits import TrueFeed
 from tests.state.naive_fold import fold
 
 MARKS = st.sampled_from([None, None, ("friend", False), ("friend", True), (None, True)])

@@ -22,7 +22,6 @@ from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.assessment import AttackSettings
-from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.files.releases_write import release_id
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.monitoring.summary import Counts, Summary
@@ -33,7 +32,7 @@ from ktsafe.stream.release.publish import Executor
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.loop import LoopSettings
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
-from ktsafe.stream.slots import FixedSlots, Slots
+from ktsafe.stream.slots import Clocks, FixedSlots, Slots
 from ktsafe.stream.workers.pool import Workers
 from tests import feeds
 from tests.memory_connectors import (

@@ -14,7 +14,7 @@ from ktsafe.state.errors import StateUnusable
 from ktsafe.stream.errors import Exit, Refused
 from ktsafe.stream.service import control_wire
 from ktsafe.stream.service.control import Control
-from ktsafe.stream.service.control_client import ask
+from ktsafe.stream.service.control_wire import ask
 
 
 class Operator:

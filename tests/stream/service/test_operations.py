@@ -11,10 +11,10 @@ from ktsafe.seals.seals import check_seals
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import Refused
 from ktsafe.stream.maintenance import backup
 from ktsafe.stream.observer import Observer
-from ktsafe.stream.process.private_folder import STORE
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, World, event
 

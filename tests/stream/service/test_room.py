@@ -12,9 +12,9 @@ import pytest
 from ktsafe.state.database import Database
 from ktsafe.state.errors import StateFull, StateUnusable
 from ktsafe.state.folder import unusable
+from ktsafe.stream.config import places as private_folder
 from ktsafe.stream.errors import Exit, exit_code
 from ktsafe.stream.monitoring.summary import Summary
-from ktsafe.stream.process import private_folder
 from ktsafe.stream.service import assembly
 from tests import running, services
 from tests.feeds import fold

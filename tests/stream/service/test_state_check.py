@@ -13,10 +13,10 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.inspection import Examined
 from ktsafe.state.ledger import Ledger, SequenceRecord
+from ktsafe.stream.config.places import STORE
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.backup import parts_of
 from ktsafe.stream.maintenance.withdrawals import note
-from ktsafe.stream.process.private_folder import STORE
 from ktsafe.stream.service.state_check import check_parts, check_sink
 from tests.memory_connectors import MemoryReleaseReader
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event

@@ -17,11 +17,11 @@ from ktsafe import PrivacyParams
 from ktsafe.anonymization.exact.exact_strategy import exact_release
 from ktsafe.anonymization.strategies import Request
 from ktsafe.graph.datasets.synthetic import uniform
-from ktsafe.stream.config.loopback import check_scheduler
+from ktsafe.stream.config.section import check_scheduler
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.workers import on_dask
+from ktsafe.stream.workers.on_dask import WorkerRefuses, WorkersLost
 from ktsafe.stream.workers.pool import Workers
-from ktsafe.stream.workers.tasks import WorkerRefuses, WorkersLost
 from tests.stream.workers.cluster import Deadly, dying_once, local_cluster, program, who
 
 GRAPH = uniform(400, 2000, rng=np.random.default_rng(3), n_tuples=4)
