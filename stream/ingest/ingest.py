@@ -57,8 +57,7 @@ NOTHING_MAX: Final = 1_000
 TABLES_CHARS_MAX: Final = 128
 """A word of the log is no longer."""
 PASSING_S: Final = 5.0
-"""How often it is looked whether partitions went on without a record. Brokers look for what is too
-old every five minutes."""
+"""How often partitions are asked for; brokers look for old records every five minutes."""
 
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
