@@ -114,7 +114,7 @@ def structure(graph: AttributedGraph, counted: networkit.Graph | None = None) ->
     Returns
     -------
     dict
-        `mean_degree`, in edges.
+        `mean_degree`, `max_degree`, in edges. `isolated`: the share of vertices without any.
         `clustering`: mean over all vertices of the share of pairs of neighbours that are tied; 0
         for a vertex with fewer than two.
         `transitivity`: the share of paths of two edges that are closed; 0 without any.
@@ -129,6 +129,8 @@ def structure(graph: AttributedGraph, counted: networkit.Graph | None = None) ->
     )
     return {
         "mean_degree": _rounded(2 * graph.n_edges / n) if n else None,
+        "max_degree": int(graph.degrees.max(initial=0)),
+        "isolated": _rounded(float(np.mean(graph.degrees == 0))) if n else None,
         "clustering": _rounded(clustering) if n else None,
         "transitivity": _rounded(transitivity),
         "largest_component": _rounded(largest / n) if n else None,

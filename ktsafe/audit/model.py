@@ -264,7 +264,12 @@ class StructureFigures(PartFigures, frozen=True):
     """Figures of one graph."""
 
     mean_degree: float | None = None
+    max_degree: int | None = None
+    isolated: float | None = None
     clustering: float | None = None
+    transitivity: float | None = None
+    largest_component: float | None = None
+    assortativity: dict[str, float | None] = {}
 
 
 class Both(PartFigures, frozen=True):

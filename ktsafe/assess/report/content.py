@@ -116,6 +116,7 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
             "usefulness": msgspec.to_builtins(audit.usefulness),
             "f1_afresh": audit.afresh.edges.f1,
             **score(audit, [told.audit for told in history]),
+            "structure": structure(utility),
             **msgspec.to_builtins(
                 {
                     "degree_bands": utility.degree_bands,
@@ -262,6 +263,41 @@ def structural(audit: Audit) -> list[dict[str, Any]]:
         }
         for result in audit.attacks.results
         if result.name == STRUCTURE
+    ]
+
+
+OFF: Final = 0.2
+"""Relative error of a figure of structure from which on the report marks it."""
+
+
+def structure(utility: Utility) -> list[dict[str, Any]]:
+    """Return figures of structure that are known of both graphs.
+
+    Returns
+    -------
+    list of dict
+        `what`, `true`, `released`, and whether these are `off` by more than 20%.
+    """
+    true, shown, paths = utility.original, utility.released, utility.paths
+    rows = [
+        ("Ties a person", true.mean_degree, shown.mean_degree),
+        ("Ties of the best tied person", true.max_degree, shown.max_degree),
+        ("Share of people without a tie", true.isolated, shown.isolated),
+        ("Closed triangles (transitivity)", true.transitivity, shown.transitivity),
+        ("Clustering around a person", true.clustering, shown.clustering),
+        ("Share in the largest component", true.largest_component, shown.largest_component),
+        ("Hops between two people", paths.mean_hops.original, paths.mean_hops.released),
+    ]
+    modularity = utility.communities.modularity
+    rows.append(("Modularity of communities", modularity.original, modularity.released))
+    rows += [
+        (f"Likeness of the tied by {name}", value, shown.assortativity.get(name))
+        for name, value in true.assortativity.items()
+    ]
+    return [
+        {"what": what, "true": one, "released": other, "off": abs(other - one) > OFF * abs(one)}
+        for what, one, other in rows
+        if one is not None and other is not None
     ]
 
 

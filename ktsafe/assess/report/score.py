@@ -51,6 +51,23 @@ READS_OVER_TIME: Final = {
 }
 """Parts that a release of a sequence has besides, where there is something to follow."""
 
+LOW: Final = 0.7
+"""Score of a part below which the report says what to do."""
+REMEDIES: Final = {
+    "Ties": "Fewer or broader quasi-identifiers show more ties: `ktsafe advise` measures which.",
+    "People": "Broaden the values that fewer than k people share: `ktsafe advise`.",
+    "Degrees": "Let readers compare means and quartiles, not the ends of the distribution.",
+    "Distances": "Let readers compare groups, not lengths of paths.",
+    "Clustering": "Let readers compare groups within a release, not levels with other networks.",
+    "Communities": "Let readers count over communities; who is in which one is not told.",
+    "Mixing": "Publish statistics beside the graph, `[statistics]`: tables do not lean.",
+    "Centrality": "Let readers compare groups. No release ranks people.",
+    "Attributes": "Broaden the values that are withheld, or choose a greater alpha.",
+    "Trend": "Publish statistics beside the graph: readers take `trend` of `ktsafe.read`.",
+    "Freshness": "Let readers count changes in `statistics.json`, not edges that come and go.",
+}
+"""What to do about a low part, for the owner of the network."""
+
 TREND_MIN: Final = 0.01
 """Change of the true ties, as a share of the first, below which there is no trend to show."""
 
@@ -80,7 +97,7 @@ def score(audit: Audit, history: Sequence[Audit] = ()) -> dict[str, Any]:
         `score`: the mean of the parts that are about ties, times `People` and `Attributes`: from 0,
         for a release without ties or without people, to 1. None where a part is not known, for a
         mean of fewer parts is another score. `parts`: `name`, `score`, the figure `true` and
-        `released` where there are two, and how it `reads`.
+        `released` where there are two, how it `reads`, and what to `do` if it is low.
 
     Examples
     --------
@@ -98,6 +115,9 @@ def score(audit: Audit, history: Sequence[Audit] = ()) -> dict[str, Any]:
         for name, reads in READS.items()
     ]
     parts += [{"name": name, **later[name], "reads": READS_OVER_TIME[name]} for name in later]
+    for part in parts:
+        is_low = part["score"] is not None and part["score"] < LOW
+        part["do"] = REMEDIES[part["name"]] if is_low else None
     scores = {part["name"]: part["score"] for part in parts}
     limits = [scores.pop(name) for name in WITHOUT_TIES]
     if None in limits or None in scores.values():

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ktsafe.assess.report.content import ReleaseWithFigures, answer, attacked, content, safety
+from ktsafe.assess.report.content import (
+    ReleaseWithFigures,
+    answer,
+    attacked,
+    content,
+    safety,
+    structure,
+)
 from ktsafe.assess.report.page import COUNT_MIN, page, public_content
 from ktsafe.assess.report.words import parameters
 from ktsafe.audit.freshness import RECENT
-from ktsafe.audit.model import Audit
+from ktsafe.audit.model import Audit, StructureFigures, Utility
 from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
 from tests.ktsafe.assess.report.examples import PARAMS, Page, figures, private, told
 from tests.ktsafe.audit.written import not_written
@@ -230,3 +237,17 @@ def big(shared: int = 7_000):
     people = {"true": 2_000, "released": 2_000, "shared": 1_990}
     audit["usefulness"]["vertices"] = people
     return told(audit=audit)
+
+
+def test_structure_is_told_of_both_graphs_and_marked_where_it_is_off() -> None:
+    """More than 20% of the truth is off; what is known of one graph alone is left out."""
+    true = StructureFigures(transitivity=0.5, isolated=0.0, assortativity={"age": -0.5, "sex": 0.1})
+    shown = StructureFigures(transitivity=0.6, isolated=0.1, assortativity={"age": -0.39})
+    rows = structure(Utility(original=true, released=shown))
+    told = {row["what"]: (row["true"], row["released"], row["off"]) for row in rows}
+    assert told == {
+        "Share of people without a tie": (0.0, 0.1, True),
+        "Closed triangles (transitivity)": (0.5, 0.6, False),
+        "Likeness of the tied by age": (-0.5, -0.39, True),
+    }
+    assert structure(Utility()) == []

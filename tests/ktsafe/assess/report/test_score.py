@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.assess.report.score import READS, READS_OVER_TIME, score
+from ktsafe.assess.report.score import READS, READS_OVER_TIME, REMEDIES, score
 from ktsafe.assess.utility import utility_figures
 from ktsafe.audit import Traced, trace, usefulness
 from ktsafe.audit.model import Audit
@@ -195,3 +195,12 @@ def test_where_nothing_is_followed_there_are_no_parts_over_time() -> None:
     ties = set(range(1000))
     assert over_time(year([ties], [ties])) == {}
     assert over_time(year([ties, ties], [ties, ties])) == {}
+
+
+def test_each_low_part_says_what_to_do() -> None:
+    """Every part has a remedy; it is told of low parts that were measured, and of no others."""
+    assert set(REMEDIES) == {*READS, *READS_OVER_TIME}
+    poor, unknown = {"usefulness": {"edges": {"f1": 0.3}, "vertices": {"f1": 0.95}}}, Audit()
+    told = {part["name"]: part["do"] for part in score(Audit.of(poor))["parts"]}
+    assert {name for name, do in told.items() if do} == {"Ties"}
+    assert not any(part["do"] for part in score(unknown)["parts"])
