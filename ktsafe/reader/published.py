@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
+from ktsafe.reader.calibration import calibrated_edges
 from ktsafe.reader.estimates import (
     ACROSS,
     CHANGES,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import igraph
     import networkx as nx
     import pandas as pd
+    from torch_geometric.data import Data
 
 
 def html_table(rows: Iterable[tuple[str, str]]) -> str:
@@ -190,6 +192,44 @@ class StudiedRelease:
 
         vertices = pd.DataFrame(dict(self.columns), index=pd.Index(self.ids, name="id"))
         return vertices, pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
+
+    def calibrated(self, seed: int = 0) -> StudiedRelease:
+        """Return the release with edges that agree with its tables, for simulations and models.
+
+        Edges are added and dropped until ties between values are those of the tables, within their
+        noise; triangles are kept. It is no release: nobody verified it.
+
+        Parameters
+        ----------
+        seed:
+            Draws the edges; the same one gives the same graph.
+
+        Raises
+        ------
+        InvalidParams
+            If the release has no statistics.json.
+        """
+        place = {name: i for i, name in enumerate(self.attributes)}
+        ties = {place[t.by]: t for t in self.tables if t.of == "ties" and t.by in place}
+        if not ties:
+            msg = f"Release {self.release_id} has no noisy tables to agree with."
+            raise InvalidParams(msg, hint="Ask its owner for statistics.json, or take the graph.")
+        columns = [self.columns[name] for name in self.attributes]
+        edges = calibrated_edges(columns, self.edges, ties, np.random.default_rng(seed))
+        return dataclasses.replace(self, edges=edges)
+
+    def to_pyg(self) -> Data:
+        """Return the graph as PyTorch Geometric has it, with attributes as codes in `x`.
+
+        `x` is int64 of shape (n, attributes): positions in `np.unique` of each column.
+        """
+        import torch
+        from torch_geometric.data import Data
+
+        codes = [np.unique(column, return_inverse=True)[1] for column in self.columns.values()]
+        x = np.stack(codes, axis=1) if codes else np.zeros((len(self.ids), 0), dtype=np.int64)
+        both = np.ascontiguousarray(self.edge_index)
+        return Data(x=torch.from_numpy(x), edge_index=torch.from_numpy(both))
 
     def estimate(
         self, figure: str, *values: str, by: str | None = None, across: str | None = None

@@ -72,9 +72,7 @@ Python, with error bars   import ktsafe
                           release.estimate("assortativity", by="{attribute}")
 networkx                  graph = ktsafe.read("{folder}").to_networkx()
 igraph                    graph = ktsafe.read("{folder}").to_igraph()
-PyTorch Geometric         release = ktsafe.read("{folder}")
-                          Data(edge_index=torch.from_numpy(release.edge_index),
-                               num_nodes=len(release.ids))
+PyTorch Geometric         data = ktsafe.read("{folder}").to_pyg()
 pandas                    vertices = pd.read_csv("vertices.csv", dtype=str,
                                                  keep_default_na=False)
                           edges = pd.read_csv("edges.csv", dtype=str)
