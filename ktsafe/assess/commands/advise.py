@@ -70,8 +70,13 @@ def advise(
     """
     check_installed("`ktsafe advise`")
     ks = numbers(others, "--other-k") if others.strip() else []
-    from ktsafe.assess.generalization.advice import advised, attributes_table, corrected, in_words
-    from ktsafe.assess.generalization.lattice import Lattice
+    from ktsafe.assess.generalization.advice import (
+        advised,
+        attributes_table,
+        corrected,
+        in_words,
+    )
+    from ktsafe.assess.generalization.lattice import Lattice, to_check
     from ktsafe.assess.generalization.levels import read_levels
     from ktsafe.graph.inputs.tables.names import chosen_columns
     from ktsafe.params import PrivacyParams
@@ -82,7 +87,8 @@ def advise(
         _ = PrivacyParams(k=each, alpha=alpha)  # type: ignore[arg-type]
     declared = read_schema(schema)
     graph = read_graph(vertices, edges, declared, chosen_columns(columns)).graph
-    lattice = Lattice.of(graph, k, read_levels(hierarchies or schema))
+    levels = read_levels(hierarchies or schema)
+    lattice = Lattice.of(graph, k, levels)
     compile_first()
     started = time.monotonic()
     with phases("trying settings") as progress:
@@ -98,6 +104,7 @@ def advise(
     report: dict[str, Any] = {
         "advice": in_words(advice),
         "recommended": advice.best.to_mapping(lattice),
+        "check": to_check(lattice, advice.best.setting.levels, levels),
         "spellings_corrected": corrected(lattice),
         "configuration": f'{attributes}\n[privacy]\nk = {k}\nalpha = "{alpha}"\n',
         "prices": [one.to_mapping(lattice) for one in advice.prices],
@@ -146,7 +153,7 @@ def _strategies(
 
 
 def _print(report: dict[str, Any], advice: Advice) -> None:
-    typer.echo(f"{report['advice']}\n")
+    typer.echo("\n".join((report["advice"], *report["check"], "")))
     names = advice.lattice.graph.schema.quasi_identifiers
     columns = ("k", *names, "F1", "people", "wrong", "guessed")
     table = Table(*columns, box=SIMPLE_HEAD)

@@ -1,4 +1,4 @@
-"""A strategy's worth, and its weakness against the whole network."""
+"""Advice on what to publish: settings that were tried, the best of them, and it in words."""
 
 from __future__ import annotations
 

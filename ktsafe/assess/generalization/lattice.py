@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -130,6 +130,32 @@ class Lattice:
             graph.indptr,
             graph.indices,
         )
+
+
+def to_check(lattice: Lattice, levels: Levels, declared: Collection[str]) -> list[str]:
+    """Return what an owner should read twice: groups that were made without their meaning.
+
+    Parameters
+    ----------
+    declared:
+        Attributes whose levels the owner gave.
+    """
+    found = []
+    names = lattice.graph.schema.quasi_identifiers
+    for name, some, level in zip(names, lattice.levels, levels, strict=True):
+        if name in declared or not 0 < level < len(some):
+            continue
+        if some[level].borders:
+            found.append(
+                f"`{name}` is told in ranges. If its numbers are codes, list it in `nominal`."
+            )
+        else:
+            made = [text for text in some[level].texts if text not in some[0].texts]
+            found.append(
+                f"`{name}` has groups of values whose ties are alike, whatever they mean: "
+                f"{'; '.join(made)}. Others: `--hierarchies`, or `--keep {name}`."
+            )
+    return found
 
 
 def starts(shape: Sequence[int], keep: Sequence[bool]) -> list[Levels]:

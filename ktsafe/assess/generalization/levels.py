@@ -289,7 +289,8 @@ class _Maker:
             people: dict[str, int] = defaultdict(int)
             for i in members:
                 people[spelt.texts[spelt.of_code[i]]] += int(self.sizes[i])
-            name = _unique(_name(people, self.k), {*texts, *self.texts} - set(values))
+            name = _name(people, self.k, is_nominal=self._is_nominal)
+            name = _unique(name, {*texts, *self.texts} - set(values))
             texts.append(name)
             groups[name] = values
         return self._level(of_code, texts, self.graph.schema.buckets.get(self.name, ()), groups)
@@ -384,14 +385,19 @@ def _abbreviated(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
                 yield i, words[0]
 
 
-def _name(sizes: Mapping[str, int], k: int) -> str:
-    """Return a name of a group of values, by its greatest values that k people have."""
+def _name(sizes: Mapping[str, int], k: int, *, is_nominal: bool) -> str:
+    """Return a name of a group of values, by its greatest values that k people have.
+
+    Values that begin with numbers stand in their order.
+    """
     told = [text for text in sizes if sizes[text] >= k]
     told.sort(key=lambda text: (text == MISSING, -sizes[text], text))
     if not told or told == [MISSING]:
         return "others"
     more = ["others"] if len(told) > NAMED_MAX or len(told) < len(sizes) else []
-    return " / ".join(told[:NAMED_MAX] + more)
+    named = told[:NAMED_MAX]
+    order = [] if is_nominal else _in_order(named)
+    return " / ".join([named[i] for i in order or range(len(named))] + more)
 
 
 def _unique(name: str, taken: set[str]) -> str:

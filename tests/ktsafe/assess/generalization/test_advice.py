@@ -22,7 +22,7 @@ from ktsafe.assess.generalization.advice import (
     in_words,
     made,
 )
-from ktsafe.assess.generalization.lattice import Lattice
+from ktsafe.assess.generalization.lattice import Lattice, to_check
 
 PARAMS = PrivacyParams(k=5, alpha="1/2")
 GOES_ON = {"always": lambda _what, _done: True, "never": lambda _what, _done: False}
@@ -168,6 +168,22 @@ def test_advice_is_as_good_as_the_whole_lattice(seed) -> None:
     assert len(found.kept) >= len(best.kept)
     assert found.merit[1] >= best.merit[1] - 0.03
     assert found.kept or all(one.f1 < ENOUGH for one in grid.values() if one.kept)
+
+
+def test_groups_made_without_their_meaning_are_told(lattice) -> None:
+    """Merged values by their names, ranges as ranges; nothing of what the owner declared."""
+    names = lattice.graph.schema.quasi_identifiers
+    coarsest = tuple(len(levels) - 1 for levels in lattice.levels)
+    told = to_check(lattice, coarsest, ())
+    merged = {name for name, level in zip(names, coarsest, strict=True) if level}
+    assert len(told) == len(merged) > 1
+    for text, name in zip(told, [name for name in names if name in merged], strict=True):
+        level = lattice.levels[names.index(name)][-1]
+        assert text.startswith(f"`{name}`")
+        assert ("codes" in text) == bool(level.borders)
+        assert level.borders or any(group in text for group in level.texts)
+    assert to_check(lattice, coarsest, names) == []
+    assert to_check(lattice, lattice.finest, ()) == []
 
 
 def test_the_advice_can_be_read(lattice, tmp_path) -> None:

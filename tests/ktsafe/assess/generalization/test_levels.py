@@ -166,3 +166,13 @@ def test_alike_and_small_values_are_merged_first() -> None:
     ties = np.array([[9, 9, 0, 0], [9, 9, 0, 0], [0, 0, 5, 0], [0, 0, 0, 5]])
     assert merged(Items(np.full(4, 10), ties), [3])[0].tolist() == [0, 0, 1, 2]
     assert merged(Items(np.array([90, 80, 2, 3]), ties), [3])[0].tolist() == [0, 1, 2, 2]
+
+
+def test_a_group_of_bands_names_them_in_their_order() -> None:
+    """By the number that they begin with, whichever of them has most people."""
+    graph, _, _ = graph_of(["25-34"] * 5 + ["13-17"] + ["18-24"] * 4 + ["65+"] * 2)
+    coarsest = levels_of(graph, 0, 5)[-1]
+    assert any(" / " in text for text in coarsest.texts)
+    for text in coarsest.texts:
+        named = text.split(" / ")
+        assert named == sorted(named, key=lambda band: int(band[:2]))
