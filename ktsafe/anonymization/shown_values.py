@@ -1,4 +1,4 @@
-"""Exchange of sensitive values within groups: a place hides its value's owner.
+"""Values that places show: exchanged in groups, drawn for inserted vertices.
 
 Which member gets whose is drawn uniformly among all permutations of the group. So whoever knows the
 values of a whole group, and the place of none, learns of no place more than that. If everybody got

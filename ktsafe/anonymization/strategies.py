@@ -1,4 +1,4 @@
-"""Options of the search for a release and of rare people."""
+"""Options of a release, and the strategies that search for it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Values unknown to a schema under their spelling: they protect nothing.
+"""Checks of a schema: misspelt values, borders of ranges, dates.
 
-Either no vertex shows what it names, or one shows almost that.
+A misspelt value protects nothing: either no vertex shows what it names, or one shows almost that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Variations of the paper's model that concern its input.
-
-The others are arguments elsewhere: n = 0 is `PrivacyParams(n_hops=0)`, L1 and beta-likeness are
-`distance` of `vertex_generation.similarity_rule`, a missing value is the category "-".
-"""
+"""Schemas as text, composite sensitive attributes, and groups of values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Releases of one network, one after another.
-
-Differences and trends with error bars.
-"""
+"""Releases in folders: read, checked, and compared with error bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What objects show of themselves in a notebook."""
+"""One release of a reader: the graph, and figures of its network."""
 
 from __future__ import annotations
 
@@ -186,12 +186,13 @@ class StudiedRelease:
             vertex_attrs={"name": self.ids.tolist(), **columns},
         )
 
-    def to_pandas(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return vertices, by id, and edges with `source` and `target`."""
+    def to_pandas(self, *, weights: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return vertices, by id, and edges with `source`, `target`, and perhaps `weight`."""
         import pandas as pd
 
         vertices = pd.DataFrame(dict(self.columns), index=pd.Index(self.ids, name="id"))
-        return vertices, pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
+        edges = pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
+        return vertices, edges.assign(weight=self.weights) if weights else edges
 
     def calibrated(self, seed: int = 0) -> StudiedRelease:
         """Return the release with edges that agree with its tables, for simulations and models.

@@ -1,6 +1,6 @@
-"""How the verifier divides its work among threads.
+"""Protection sets of stars, counted by several threads.
 
-Results never depend on it.
+Results never depend on how the work is divided.
 """
 
 from __future__ import annotations

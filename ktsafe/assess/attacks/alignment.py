@@ -1,6 +1,6 @@
-"""Seeds: an attacker with the network and a few people's places.
+"""Seeds, alignment and the risk curve: attackers with much of the network.
 
-kt-safety promises nothing against this attacker; the figure says how far it would get.
+kt-safety promises nothing against them; the figures say how far they would get.
 """
 
 from __future__ import annotations

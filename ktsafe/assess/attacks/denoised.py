@@ -1,4 +1,4 @@
-"""One hop, denoised.
+"""Attackers who discount edges: by common neighbours, or by age.
 
 The attacker first guesses which shown ties are true, then matches.
 

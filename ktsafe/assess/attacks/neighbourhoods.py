@@ -1,4 +1,4 @@
-"""One hop: an attacker with true neighbours names the likest vertex.
+"""Attackers with a person's neighbourhood: true neighbours, two hops, counts of friends.
 
 The attacker knows the quasi-identifier tuples of all true neighbours and the person's published
 tuple, ranks the released vertices of that tuple by how far their released neighbours are from what

@@ -1,4 +1,4 @@
-"""Bytes: what releases tell beside content, by order or time.
+"""Attacks on releases in folders, and on the order of their records.
 
 The attacker reads the files as they lie, and knows how the service writes them.
 """

@@ -1,4 +1,4 @@
-"""A sequence's worth by release and on average, private."""
+"""A sequence's worth by release and on average, and without attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`context.toml`: the owner's statements for a dossier."""
+"""The dossier for officers: what the owner states, what was measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages from templates.
+"""Pages of a report from templates: private, public, and of `protect`.
 
 All text is escaped, and a page loads nothing from anywhere.
 """

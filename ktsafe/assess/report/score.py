@@ -1,6 +1,4 @@
-"""One score of what a release is good for, with its parts.
-
-How near each is to the truth.
+"""The score of a release, and what readers would conclude wrongly.
 
 Safety has no score: a promise is kept for everybody, or it is broken.
 """

@@ -1,4 +1,4 @@
-"""Followers of releases, copied before a release is only tried."""
+"""Releases as the auditor carries them along, copied before one is tried."""
 
 from __future__ import annotations
 

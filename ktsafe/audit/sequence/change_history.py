@@ -1,4 +1,4 @@
-"""All visible changes so far, judged again as candidates become fewer.
+"""Visible changes of edges and values, judged again as candidates become fewer.
 
 k_delta of a change at release i counts the members of CS_all(v) whose D_i is that of v. CS_all only
 ever loses members that were there at i, so a change that was covered may lose its cover whenever a

@@ -1,4 +1,4 @@
-"""The person of each published id over the whole history.
+"""Owners of published ids over a history, and the age of edges.
 
 Never two people, never a late one.
 

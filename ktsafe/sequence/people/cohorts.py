@@ -1,4 +1,4 @@
-"""A block: people first published together, in cohorts of their own.
+"""People of a sequence come in cohorts, and leave places behind.
 
 Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
 true neighbours in every class. A block begins without edges; which ties of its people are shown is

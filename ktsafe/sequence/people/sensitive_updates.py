@@ -1,4 +1,4 @@
-"""Members of a new cohort exchange sensitive values, once.
+"""Sensitive values of a sequence: exchanged once, changed where that is safe.
 
 Each place shows a drawn member's.
 

@@ -297,6 +297,8 @@ def test_graphs_keep_people_without_ties(tmp_path: Path) -> None:
     assert (h.vcount(), h.ecount(), h.vs["name"]) == (60, 40, release.ids.tolist())
     vertices, edges = release.to_pandas()
     assert (len(vertices), len(edges), list(edges)) == (60, 40, ["source", "target"])
+    weighted = release.to_pandas(weights=True)[1]
+    assert weighted["weight"].tolist() == release.weights.tolist()
     assert release.edge_index.shape == (2, 80)
 
 

@@ -1,4 +1,7 @@
-"""A sequence under attack, vertices and people numbered once for all."""
+"""A sequence under attack, and what its releases show together.
+
+Vertices and people are numbered once for all.
+"""
 
 from __future__ import annotations
 

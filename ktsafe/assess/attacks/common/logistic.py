@@ -1,4 +1,4 @@
-"""Logistic regression on features in steps.
+"""Logistic regression for attackers who learn, with and without the target.
 
 What an attacker learns from cases with known truth.
 """

@@ -1,4 +1,4 @@
-"""Common neighbours of the two ends of every released edge.
+"""Common neighbours of edges, and matches that spread over them.
 
 True ties close triangles.
 """

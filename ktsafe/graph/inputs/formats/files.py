@@ -1,4 +1,4 @@
-"""Files that are known and not read.
+"""Files of networks by format; known others are refused by name.
 
 Each is refused by its name, with the way on.
 """

@@ -1,4 +1,4 @@
-"""Cells of a square matrix as ties."""
+"""Networks as matrices: Matrix Market, npz files, folders of OGB."""
 
 from __future__ import annotations
 

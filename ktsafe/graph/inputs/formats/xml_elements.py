@@ -1,4 +1,4 @@
-"""Elements of XML one after the other, each with its line."""
+"""Elements of XML with their lines, and their typed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars, pyarrow and others, all by narwhals.
+"""Networks in memory: graphs of other libraries, data frames by narwhals.
 
 Cells are taken out as they are, and spelt by `ktsafe.graph.inputs.spelling`. Nothing is compared,
 grouped or made a text inside of narwhals: there each library has an answer of its own.

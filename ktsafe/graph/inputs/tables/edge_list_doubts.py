@@ -1,6 +1,6 @@
-"""Which two columns of a list without a header hold the ids.
+"""Doubts about a list without a header: its ids, and its kind.
 
-The first two, if no others may.
+The ids stand in the first two columns, if no others may hold them.
 
 A number, a time, a weight or a type may stand before the ids. Two other columns may hold them
 unless, in this order,

@@ -1,4 +1,4 @@
-"""Columns with one text for each cell."""
+"""Columns of people and of ties, one text for each cell."""
 
 from __future__ import annotations
 

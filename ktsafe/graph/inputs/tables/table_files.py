@@ -1,4 +1,4 @@
-"""Lines of columns.
+"""Tables in files: lines that are cut into cells, and Parquet.
 
 What a text file is opened as, and how a line is cut into cells.
 
