@@ -32,7 +32,8 @@ class Estimate:
     Attributes
     ----------
     value:
-        The figure; NaN where it cannot be told.
+        The figure; NaN where it cannot be told. Noise may make it impossible, such as a negative
+        count.
     low, high:
         Its interval of 95%; None where only the graph tells the figure.
     source:
@@ -234,11 +235,22 @@ def laplace(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> F
     return (rng.geometric(chance, shape) - rng.geometric(chance, shape)).astype(np.float64)
 
 
-def estimate_of(drawn: Floats) -> Estimate:
-    """Return the estimate of draws.
+def possible(figure: str) -> tuple[float, float]:
+    """Return the least and the greatest value that a figure may have."""
+    if "share" in figure or figure == "density":
+        return 0.0, 1.0
+    if figure in {"assortativity", "modularity"}:
+        return -1.0, 1.0
+    return (-np.inf if figure.startswith("degree_gap") else 0.0), np.inf
 
-    The first one is the tables as they are.
+
+def estimate_of(drawn: Floats, figure: str | None = None) -> Estimate:
+    """Return the estimate of draws; the first one is the tables as they are.
+
+    The interval of a figure stays within what is possible, that of a change (None) is free. Values
+    are free, so that sums of them do not lean.
     """
     value = float(drawn[0])
-    low, high = np.quantile(drawn[1:] - value, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(value, value + float(low), value + float(high), "tables")
+    ends = value + np.quantile(drawn[1:] - value, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = (np.clip(ends, *possible(figure)) if figure else ends).tolist()
+    return Estimate(value, low, high, "tables")

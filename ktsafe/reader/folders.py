@@ -93,7 +93,9 @@ class Releases:
             return Estimate(float("nan"), None, None, "graph")
         n = min(map(len, told))
         drawn = np.mean([row[:n] for row in told], axis=0)
-        return estimate_of(drawn) if n > 1 else Estimate(float(drawn[0]), None, None, "graph")
+        if n == 1:
+            return Estimate(float(drawn[0]), None, None, "graph")
+        return estimate_of(drawn, figure)
 
     def difference(
         self,

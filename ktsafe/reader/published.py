@@ -265,7 +265,7 @@ class StudiedRelease:
         drawn = self.drawn(figure, values, by, across)
         if len(drawn) == 1:
             return Estimate(float(drawn[0]), None, None, "graph")
-        return estimate_of(drawn)
+        return estimate_of(drawn, figure)
 
     def people_of_class(self, *values: str) -> Estimate:
         """Return how many people have these values, one of each attribute in their order.
@@ -283,7 +283,7 @@ class StudiedRelease:
             raise InvalidParams("No vertex has these values.", hint="Give one of each attribute.")
         if table is None:
             return Estimate(float(rows.count(values)), None, None, "graph")
-        return estimate_of(_with_noise(table)[:, list(table.cells).index(values)])
+        return estimate_of(_with_noise(table)[:, list(table.cells).index(values)], "people_of")
 
     def drawn(
         self, figure: str, values: tuple[str, ...], by: str | None, across: str | None = None

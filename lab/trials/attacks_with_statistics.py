@@ -24,11 +24,12 @@ from scipy import sparse
 
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import Case, History, Result
-from ktsafe.assess.attacks.common.history import ABSENT
+from ktsafe.assess.attacks.common.history import ABSENT, Together, VertexKinds
 from ktsafe.assess.attacks.common.logistic import judged
-from ktsafe.assess.attacks.common.nearest import SAME, standings
-from ktsafe.assess.attacks.common.result import auc_result, standing_result
+from ktsafe.assess.attacks.common.nearest import SAME, nearest_share, standings
+from ktsafe.assess.attacks.common.result import auc_result, share_result, standing_result
 from ktsafe.assess.attacks.denoised import UNIT, weighted_guesses
+from ktsafe.assess.attacks.friends import VARIANTS, _by_band, kinds_with_values
 from ktsafe.assess.attacks.known_changes import _true_changes, shown_changes
 from ktsafe.assess.attacks.membership import chances_of_truth
 from ktsafe.graph.numbering import classes_of
@@ -139,6 +140,7 @@ def found(history: History, told: Sequence[Tables]) -> Iterator[tuple[Result, Re
     yield from ((named("denoised", one), other) for one, other in pairs)
     ones = [np.ones_like(each) for each in weights]
     yield intersection(history, ones), intersection(history, weights)
+    yield from zip(friends(history, ones), friends(history, weights), strict=True)
     yield changes(history, None), changes(history, told)
     yield net_loss(history, ones), net_loss(history, weights)
     yield from coming(history, told)
@@ -182,10 +184,14 @@ def weighed(graph: AttributedGraph, tables: Tables) -> Floats:
     return np.minimum(weights[: graph.n_edges], 8.0)
 
 
-def seen(history: History, i: int, weights: Floats) -> sparse.csr_matrix:
-    """Return the weighed neighbours of every id by tuple, in units, (n_ids, tuples)."""
+def seen(
+    history: History, i: int, weights: Floats, kinds: VertexKinds | None = None
+) -> sparse.csr_matrix:
+    """Return the weighed neighbours of every id by tuple or kind, in units, (n_ids, kinds)."""
     graph, ids = history.cases[i].released, history.ids[i]
     labels, n = history.tuples[1][i], history.tuples[2]
+    if kinds is not None:
+        labels, n = kinds.shown[i], kinds.size
     worth = np.tile(np.rint(weights * UNIT).astype(np.int64), 2)
     one, two = graph.edges.T
     at = np.concatenate((ids[one], ids[two])), np.concatenate((labels[two], labels[one]))
@@ -202,6 +208,26 @@ def intersection(history: History, weights: Sequence[Floats]) -> Result:
     there = sparse.hstack([seen(history, i, weights[i]) for i in releases], format="csr")
     (standing,) = standings(known * UNIT, there, own, classes, [SAME])
     return standing_result("intersection.joint", PARAMS, standing, control=0.0)
+
+
+def friends(history: History, weights: Sequence[Floats]) -> Iterator[Result]:
+    """Find people, and "is sensitive", by what friends have, as `ktsafe.assess.attacks.friends`."""
+    it, last = Together.of(history), history.cases[-1]
+    values, (degrees, _) = kinds_with_values(history), _by_band(history, VARIANTS["wide"])
+    flags = np.zeros((history.n_ids, 1))
+    flags[history.ids[-1], 0] = last.released.is_sensitive
+    for name, kinds in (("values", values), ("degrees", degrees)):
+        known = it.known(kinds) * UNIT
+        there = sparse.hstack(
+            [seen(history, i, each, kinds) for i, each in enumerate(weights)], format="csr"
+        )
+        (standing,) = standings(known, there, it.own, it.classes, [SAME])
+        yield standing_result(f"friends_{name}", PARAMS, standing, control=it.by_chance)
+        if name == "values":
+            share = nearest_share(known, there, it.own, it.classes, SAME, flags)[:, 0]
+            truth = last.original.is_sensitive[it.vertices]
+            right = truth[share > 0.5].astype(np.float64)
+            yield share_result("sensitive_by_friends", right, control=float(truth.mean()))
 
 
 def changes(history: History, told: Sequence[Tables] | None) -> Result:

@@ -7,6 +7,7 @@ Releases here are written by the test itself; the tables have the noise of
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import ktsafe
 from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.graph.datasets import uniform
 from ktsafe.reader import FIGURES, Estimate, NotARelease, Releases, StudiedRelease
+from ktsafe.reader.estimates import possible
 from ktsafe.statistics.noisy_tables import MICRO, SecretBytes, TrueChanges, noisy_tables
 
 PER_RELEASE = 3 * MICRO // 4
@@ -281,6 +283,24 @@ def test_what_is_not_shown_is_told_from_zero(tmp_path: Path) -> None:
         assert row["is_shown"] == (a == b)
         assert ((a, b) in gaps) == (a != b)
         assert row["ties"].low > 0
+
+
+def test_intervals_stay_within_what_is_possible(tmp_path: Path) -> None:
+    """Where noise drowns a figure, too: no negative count, no share above 1."""
+    truth = some_graph(3, n=40, m=30)
+    release = one(write(tmp_path / "r", truth, truth=truth))
+    by = release.attributes[0]
+    values = np.unique(release.columns[by]).tolist()
+    narrowed = 0
+    for figure, (wanted, _) in FIGURES.items():
+        for chosen in itertools.product(values, repeat=wanted):
+            told = release.estimate(figure, *chosen, by=by)
+            if told.low is None or np.isnan(told.low):
+                continue
+            low, high = possible(figure)
+            assert low <= told.low <= told.high <= high, figure
+            narrowed += told.low == low or told.high == high
+    assert narrowed > 5
 
 
 def test_graphs_keep_people_without_ties(tmp_path: Path) -> None:
