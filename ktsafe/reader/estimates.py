@@ -32,8 +32,7 @@ class Estimate:
     Attributes
     ----------
     value:
-        The figure; NaN where it cannot be told. Noise may make it impossible, such as a negative
-        count.
+        The figure; NaN where it cannot be told.
     low, high:
         Its interval of 95%; None where only the graph tells the figure.
     source:
@@ -247,10 +246,10 @@ def possible(figure: str) -> tuple[float, float]:
 def estimate_of(drawn: Floats, figure: str | None = None) -> Estimate:
     """Return the estimate of draws; the first one is the tables as they are.
 
-    The interval of a figure stays within what is possible, that of a change (None) is free. Values
-    are free, so that sums of them do not lean.
+    A figure stays within what is possible, a change (None) is free. Sums of figures would lean:
+    draws are added up before.
     """
-    value = float(drawn[0])
-    ends = value + np.quantile(drawn[1:] - value, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    low, high = (np.clip(ends, *possible(figure)) if figure else ends).tolist()
+    ends = np.quantile(drawn[1:] - drawn[0], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    told = drawn[0] + np.array([0.0, *ends])
+    value, low, high = (np.clip(told, *possible(figure)) if figure else told).tolist()
     return Estimate(value, low, high, "tables")

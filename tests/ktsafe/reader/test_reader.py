@@ -299,6 +299,7 @@ def test_intervals_stay_within_what_is_possible(tmp_path: Path) -> None:
                 continue
             low, high = possible(figure)
             assert low <= told.low <= told.high <= high, figure
+            assert low <= told.value <= high, figure
             narrowed += told.low == low or told.high == high
     assert narrowed > 5
 
