@@ -279,10 +279,9 @@ def _check_format(version: int, path: Path) -> None:
     """
     if version == keys.FORMAT:
         return
-    remedy = (
-        "Upgrade ktsafe."
-        if version > keys.FORMAT
-        else "Convert it once, with the laboratory: `python -m lab.convert_state FOLDER`."
+    hint = (
+        f"It has format {version}; this version reads {keys.FORMAT}. If a build before 0.1.0 made "
+        "it, convert it once, with the laboratory: `python -m lab.convert FOLDER`. Else upgrade "
+        "ktsafe."
     )
-    hint = f"It has format {version}; this version reads {keys.FORMAT}. {remedy}"
     raise StateMismatch("open the store", str(path), hint)

@@ -37,7 +37,7 @@ import struct
 from collections.abc import Iterable
 from typing import Final
 
-FORMAT: Final = 5
+FORMAT: Final = 1
 """Version of everything drawn above; a store of another one is refused."""
 
 META: Final = "meta"

@@ -139,7 +139,7 @@ def made(checkout: Path, feeds: tuple[list[str], list[str]], first: Path) -> tup
             runs = checkout if part > 1 else first
             _run(runs, "-c", CHILD, folder / "ktsafe.toml")
             if runs != checkout:
-                _run(checkout, "-m", "lab.convert_state", folder / "state")
+                _run(checkout, "-m", "lab.convert", folder / "state")
         files = sorted(p for p in (folder / "releases").rglob("*") if p.is_file())
         digest = hashlib.sha256()
         for file in files:

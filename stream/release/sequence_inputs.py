@@ -125,10 +125,9 @@ def check_inputs(
     if sequence.inputs_digest != inputs_digest(params, schema, frozen):
         hint = (
             "parameters, effort and aim, schema, buckets and groups are fixed within a sequence of "
-            "releases, and the configuration differs from what this state began with, or a build "
-            "before 0.1.0 began it, with t and epsilon above 0. Restore the configuration; convert "
-            "the older state with `python -m lab.convert_promise`; or begin a new sequence with "
-            "`ktsafe rebase`: readers can then link the old sequence to the new one."
+            "releases, and the configuration differs from what this state began with. Restore the "
+            "configuration, or begin a new sequence with `ktsafe rebase`: readers can then link "
+            "the old sequence to the new one."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
 

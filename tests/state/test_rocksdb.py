@@ -99,16 +99,10 @@ def test_every_part_of_the_schema_counts(path: Path, change: dict[str, object]) 
         RocksDBStore.open(path, dataclasses.replace(SCHEMA, **change))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("version", "remedy"),
-    [
-        (keys.FORMAT + 1, "Upgrade ktsafe"),
-        (keys.FORMAT - 1, "python -m lab.convert_state"),
-    ],
-)
-def test_another_format_is_refused_with_a_remedy(path: Path, version: int, remedy: str) -> None:
+def test_another_format_is_refused_with_a_remedy(path: Path) -> None:
     """A store of a later or an earlier version is not opened, not looked at, and not changed."""
     RocksDBStore.open(path, SCHEMA).close()
+    version, remedy = keys.FORMAT + 1, r"python -m lab\.convert FOLDER.*Else upgrade ktsafe"
     (path / "STORE").write_text(str(version))
     with pytest.raises(StateMismatch, match=remedy):
         RocksDBStore.open(path, SCHEMA)

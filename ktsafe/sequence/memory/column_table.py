@@ -54,9 +54,6 @@ class ColumnTable:
         How the numbers are kept.
     reuses:
         Whether rows that were given back are taken again.
-    later:
-        The last columns, as far as pages of older versions lack them: the version since which
-        pages have it, and what each row of older ones holds there; None: its own number.
     n:
         How many rows there are, free ones included.
     """
@@ -65,7 +62,6 @@ class ColumnTable:
     columns: ClassVar[tuple[str, ...]]
     kept_as: ClassVar[type[np.signedinteger[Any]]] = np.int64
     reuses: ClassVar[bool] = True
-    later: ClassVar[tuple[tuple[int, int | None], ...]] = ()
 
     def __init__(self) -> None:
         self.n = 0
@@ -136,29 +132,17 @@ class ColumnTable:
             rows = self._rows[:, first : min(first + ROWS_PER_PAGE, self.n)]
             yield f"{self.name}/{first // ROWS_PER_PAGE:06d}", rows.T.astype(np.int64).tobytes()
 
-    def load(self, pages: list[bytes], version: int | None = None) -> None:
+    def load(self, pages: list[bytes]) -> None:
         """Take what `pages` yielded, in order, into an empty table.
-
-        Parameters
-        ----------
-        pages:
-            The pages.
-        version:
-            That of the pages, None for today's; older ones lack columns that came `later`.
 
         Raises
         ------
         ValueError
             If a page is no whole number of rows.
         """
-        later = [value for since, value in self.later if version is not None and version < since]
-        width = len(self.columns) - len(later)
-        rows = np.frombuffer(b"".join(pages), dtype=np.int64).reshape(-1, width)
+        rows = np.frombuffer(b"".join(pages), dtype=np.int64).reshape(-1, len(self.columns))
         self._own(len(rows))
-        self._rows[:width, : self.n] = rows.T
-        for number, value in enumerate(later, width):
-            held = np.arange(self.n) if value is None else value
-            self._rows[number, : self.n] = np.where(rows[:, 0] != FREE, held, FREE)
+        self._rows[:, : self.n] = rows.T
 
     def _free_rows(self) -> Numbers:
         """Return the numbers of the rows that are not in use, ascending."""

@@ -63,12 +63,10 @@ class SequenceOptions(Mapped):
         What is sought among safe releases: see `ktsafe.AnonymizeOptions`.
     values:
         Whether members of a cohort exchange sensitive values: see `ktsafe.AnonymizeOptions`. Whose
-        value a place shows is drawn once. Sequences that an older version began have them in place
-        (`state_from_pages`).
+        value a place shows is drawn once.
     margin:
         People beyond the least size of a cohort that each begins with, so that as many may leave
-        and k people are left; None: as many as `margin_for` says. Sequences that an older version
-        began have none (`state_from_pages`).
+        and k people are left; None: as many as `margin_for` says.
     """
 
     sybil_margin: int = 2  # A greater one lets newcomers of small classes wait for longer.

@@ -84,7 +84,6 @@ class PlaceTable(ColumnTable):
         "value_at",
     )
     reuses = False
-    later = ((9, None),)
     published: Numbers
     cls: Numbers
     sensitive: Numbers
@@ -246,7 +245,6 @@ class ReleasedEdgeTable(TableOfState):
 
     name = "edges"
     columns = ("low", "high", "is_true", "began")
-    later = ((6, 0),)
     is_true: Numbers
     began: Numbers
 
@@ -313,7 +311,6 @@ class HiddenTieTable(TableOfState):
 
     name = "held"
     columns = ("first", "second", "since", "began")
-    later = ((6, 0),)
     since: Numbers
     began: Numbers
 
@@ -362,7 +359,6 @@ class ClearedEdgeTable(TableOfState):
 
     name = "former"
     columns = ("low", "high", "was_true")
-    later = ((6, 0),)
     was_true: Numbers
 
     def remember(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:

@@ -29,7 +29,6 @@ from ktsafe.sequence.memory.column_table import (
     ColumnTable,
     Numbers,
 )
-from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
     INSERTED,
@@ -47,13 +46,7 @@ from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 META = "meta"
-VERSION = 9
-OLDER = (8, 7, 6, 5)
-"""In version 8 every place showed the sensitive value of its owner. In version 7 a turn took .8
-`max_age` releases, and was not saved. In version 6 the kt-tree of waiting people was saved, too.
-In version 5 ties had no beginning, and no pair of classes the release in which it was planned."""
-VALUES_SINCE = 9
-"""The version since which sequences say whether values are exchanged."""
+VERSION = 1
 
 
 class SequenceCorrupted(KtsafeError):
@@ -240,19 +233,12 @@ class State:
             "categories": self.codes.categories,
         }
 
-    def take(self, meta: dict[str, Any], max_age: int) -> None:
-        """Take what `meta` returned, beside the tables, under that greatest age."""
+    def take(self, meta: dict[str, Any]) -> None:
+        """Take what `meta` returned, beside the tables."""
         self.counts, self.n_cohorts = meta["counts"], meta["n_cohorts"]
         self.codes = Codes(meta["classes"], meta["categories"], self.codes.key)
-        # Of older pages nobody knows; ages count from the release at which they are read.
-        planned = meta.get("planned", [[*c, meta["release"]] for c in self.edges.between])
-        stale = {(a, b): n for a, b, n in meta["stale"]}
-        turns = (
-            Turns.from_mapping(meta["turns"])
-            if "turns" in meta
-            else Turns.steady(meta["release"] + 1, max_age)
-        )
-        self.current = Current(meta["release"], stale, {(a, b): n for a, b, n in planned}, turns)
+        stale, planned = ({(a, b): n for a, b, n in meta[name]} for name in ("stale", "planned"))
+        self.current = Current(meta["release"], stale, planned, Turns.from_mapping(meta["turns"]))
 
     def forget_texts(self, kept: Collection[str], alive: Numbers | None = None) -> None:
         """Keep only hashes of attribute texts without a holder and a place.
@@ -419,19 +405,15 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
     """
     try:
         meta = json.loads(pages[META])
-        if meta["version"] not in {VERSION, *OLDER}:
+        if meta["version"] != VERSION:
             raise ValueError
-        if meta["version"] < VALUES_SINCE:
-            meta["fixed"]["options"]["values"] = "in place"
-        # Who began before there were margins has none.
-        meta["fixed"]["options"].setdefault("margin", 0)
         state = State(len(meta["categories"]))
         for table in state.tables:
             names = sorted(name for name in pages if name.startswith(f"{table.name}/"))
-            table.load([pages[name] for name in names], meta["version"])
+            table.load([pages[name] for name in names])
             if table.n != meta["rows"][table.name]:
                 raise ValueError
-        state.take(meta, SequenceOptions.from_mapping(meta["fixed"]["options"]).max_age)
+        state.take(meta)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise SequenceCorrupted(
             "The saved state of the sequence is damaged.",

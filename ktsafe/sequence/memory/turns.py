@@ -75,12 +75,6 @@ class Turns:
         self._weight = weight
 
     @classmethod
-    def steady(cls, releases: int, max_age: int) -> Self:
-        """Return those of an older version, with equal steps per release."""
-        share = share_of_turn(0.0, max_age)
-        return cls([share * i for i in range(min(releases, max_age + 2) + 1)])
-
-    @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
         """Return what `to_mapping` wrote."""
         return cls(mapping["passed"], mapping["changed"], mapping["weight"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from ktsafe.anonymization.exact.aims import cells_of
 from ktsafe.errors import InvalidParams
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
-from ktsafe.sequence.memory.state import META, State
+from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.step import apply
@@ -25,7 +23,7 @@ from ktsafe.sequence.ties.pairs import PairOfClasses
 from ktsafe.sequence.ties.planning import clear
 from ktsafe.sequence.ties.renewal import to_renew
 from tests.ktsafe.sequence.test_planning import pairs_of
-from tests.ktsafe.sequence.world import World, of_version
+from tests.ktsafe.sequence.world import World
 
 Tie = tuple[int, int]
 Classes = tuple[tuple[str, ...], tuple[str, ...]]
@@ -217,56 +215,6 @@ def shown_as(sequence: SequenceEngine, tie: Tie) -> int | None:
     ends = np.array([[place_of(sequence, key) for key in tie]])
     edge = sequence._state.edges.rows_of(ends)[0]
     return None if edge < 0 else sequence._state.edges.is_true[edge]
-
-
-def without_ages(pages: dict[str, bytes]) -> dict[str, bytes]:
-    """Return pages as version 5 wrote them: no beginnings, no ended ties, no plans."""
-    old = of_version(pages, 5)
-    meta: dict[str, Any] = json.loads(old[META])
-    del meta["planned"], meta["turns"]
-    old[META] = json.dumps(meta, sort_keys=True).encode()
-    for name, page in pages.items():
-        for table, width in (("edges/", 4), ("held/", 4), ("former/", 3)):
-            if name.startswith(table):
-                rows = np.frombuffer(page, dtype=np.int64).reshape(-1, width)
-                old[name] = rows[:, : width - 1].tobytes()
-    return old
-
-
-def test_pages_of_version_5_are_read() -> None:
-    """All ties began at first, ages of pairs count from now, and nothing else is different."""
-    world, rng = World(60, 200, 5), np.random.default_rng(0)
-    sequence = world.begin(max_age=3)
-    for _ in range(2):
-        sequence.advance(world.change(ties=4, joins=2, leaves=1), rng)
-    saved = without_ages(dict(sequence.pages()))
-    again = SequenceEngine.from_pages(saved)
-    assert set(known_ages(again)) == world.ties
-    assert set(known_ages(again).values()) == {0}
-    shown, dark = again.released().planned, again.released().dark
-    assert {pair for pair, _ in shown} == pairs_shown(sequence)
-    assert {release for _, release in shown} == {2}
-    assert dark == ()
-    changed = {name for name, page in again.pages() if saved[name] != page}
-    wider = {name for name in saved if name.startswith(("edges/", "held/", "former/", "places/"))}
-    assert changed == {META} | wider
-    for _ in range(4):
-        again.advance(world.change(ties=4, joins=2, leaves=1), rng)
-        again.check()
-    saved = dict(again.pages())
-    assert dict(SequenceEngine.from_pages(saved).pages()) == saved
-
-
-def test_the_tree_that_version_6_saved_goes() -> None:
-    """The sequence goes on without its pages."""
-    world = World(60, 200, 5)
-    pages = dict(world.begin(values="in place").pages())
-    meta = json.loads(pages[META])
-    meta["rows"] |= {"kt_nodes": 1, "kt_pivots": 0, "kt_members": 1}
-    old = of_version(pages, 6, rows=meta["rows"])
-    tree = {"kt_nodes/000000": b"", "kt_members/000000": b""}
-    again = SequenceEngine.from_pages({**old, **tree, "freshness/ended": b""})
-    assert dict(again.pages()) == pages
 
 
 @pytest.mark.parametrize("wrong", [0, 1, True, 2.5])

@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ktsafe import MISSING
 from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions
-from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World, of_version
+from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 CHANGES = {"ties": 3, "joins": 4, "leaves": 2, "moves": 40, "ill": 4}
 N_RELEASES = 6
@@ -162,21 +161,3 @@ def test_composite_values_and_missing_ones_are_exchanged_like_others() -> None:
     assert Counter(texts(released)) == Counter(values)
     assert released.value_at is not None
     assert [texts(released)[v] for v in released.value_at] == [values[k] for k in released.keys]
-
-
-@pytest.mark.parametrize("version", [6, 7, 8])
-def test_a_sequence_of_an_older_version_goes_on_in_place(version: int) -> None:
-    """Newcomers' cohorts, too: one sequence is of one kind."""
-    world, sequence = begun("in place")
-    old = of_version(dict(sequence.pages()), version)
-    again = SequenceEngine.from_pages(old)
-    assert again.options.values == "in place"
-    for _ in range(4):
-        change, seed = world.change(**CHANGES), 5
-        again.advance(change, np.random.default_rng(seed))
-        sequence.advance(change, np.random.default_rng(seed))
-    assert again.released().value_at is None
-    saved = dict(again.pages())
-    if version == 8:
-        assert saved == dict(sequence.pages())
-    assert dict(SequenceEngine.from_pages(saved).pages()) == saved

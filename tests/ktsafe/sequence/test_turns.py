@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.sequence import Changes, SequenceEngine
-from ktsafe.sequence.memory import turns as module
 from ktsafe.sequence.memory.state import META
 from ktsafe.sequence.memory.turns import (
     EARLY,
@@ -23,7 +22,7 @@ from ktsafe.sequence.memory.turns import (
     Turns,
     share_of_turn,
 )
-from tests.ktsafe.sequence.world import World, of_version
+from tests.ktsafe.sequence.world import World
 
 
 @given(changed=st.floats(0, 1), max_age=st.integers(2, 200))
@@ -80,7 +79,8 @@ def test_what_passed_is_counted_back_and_forgotten() -> None:
 @pytest.mark.parametrize("max_age", [2, 5, 12, 48])
 def test_pairs_are_last_at_the_greatest_age(max_age: int) -> None:
     """Where nothing changes: not before, and a release later they were."""
-    turns = Turns.steady(max_age + 5, max_age)
+    share = share_of_turn(0.0, max_age)
+    turns = Turns([share * i for i in range(max_age + 3)])
     assert [turns.is_last(n) for n in range(max_age + 2)] == [False] * max_age + [True, True]
     assert [turns.was_last(n) for n in range(max_age + 2)] == [False] * (max_age + 1) + [True]
     assert turns.is_last(max_age - 1, share_of_turn(0.0, max_age))
@@ -160,20 +160,3 @@ def test_pairs_show_their_ties_where_turns_get_slower() -> None:
     assert later
     ties = sum(edges[c] - inserted[c] + hidden[c] for c in later)
     assert sum(edges[c] for c in later) >= ties
-
-
-def test_pages_of_version_7_had_turns_of_the_greatest_age(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sequence that was saved with even turns goes on as if they had been counted."""
-    monkeypatch.setattr(module, "PACE", 0.0)
-    world, rng = World(60, 200, 5), np.random.default_rng(0)
-    sequence = world.begin(max_age=12)
-    for _ in range(20):
-        sequence.advance(world.change(ties=4), rng)
-    pages = of_version(dict(sequence.pages()), 7)
-    meta = json.loads(pages[META])
-    turns = meta.pop("turns")
-    old = SequenceEngine.from_pages({**pages, META: json.dumps(meta).encode()})
-    took = json.loads(dict(old.pages())[META])["turns"]["passed"]
-    assert set(np.diff(took)) == set(np.diff(turns["passed"])) == {share_of_turn(0.0, 12)}
-    assert len(took) >= len(turns["passed"])
-    assert old.is_bounded()

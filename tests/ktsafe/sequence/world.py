@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
-from ktsafe.sequence.memory.sequence_tables import PlaceTable
-from ktsafe.sequence.memory.state import META
 
 SCHEMA = Schema(("a", "b"), "s", frozenset({"ill"}))
 PARAMS = PrivacyParams(k=3, alpha="1/3", t="1/10", epsilon=5)
 
 Tie = tuple[int, int]
-
-
-def of_version(pages: dict[str, bytes], version: int, **meta: Any) -> dict[str, bytes]:
-    """Return pages as a version before 9 wrote them: no place knows where values stand."""
-    old, width = dict(pages), len(PlaceTable.columns)
-    told: dict[str, Any] = {**json.loads(pages[META]), **meta, "version": version}
-    del told["fixed"]["options"]["values"]
-    old[META] = json.dumps(told, sort_keys=True).encode()
-    for name, page in pages.items():
-        if name.startswith(f"{PlaceTable.name}/"):
-            rows = np.frombuffer(page, dtype=np.int64).reshape(-1, width)
-            old[name] = rows[:, : width - 1].tobytes()
-    return old
 
 
 class World:

@@ -1,7 +1,6 @@
 """A sequence outlives its program: states that older revisions wrote are continued by this one.
 
-They are converted once (`lab/convert_state.py`), and so are their sequences
-(`lab/convert_promise.py`).
+They are converted once (`python -m lab.convert`), and so are their sequences.
 
 `older/<revision>.tar.xz` holds the folder of a service as that revision left it: configuration,
 the first part of a feed, state and releases; and `later.jsonl`, the feed's second part. `ended/`
@@ -58,21 +57,24 @@ FORMER = {
 """Options of the first version that are no more; a sequence fixes their defaults as it did."""
 
 
-def opened(packed: Path, folder: Path, *, is_converted: bool = True) -> Path:
-    """Unpack what a revision left, convert its sequence, and return its configuration."""
+def opened(packed: Path, folder: Path) -> Path:
+    """Unpack what a revision left, and return its configuration."""
     with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
-    convert = [sys.executable, "-m", "lab.convert_state", str(folder / "state")]
-    subprocess.run(convert, cwd=ROOT, check=True, capture_output=True)
-    if is_converted:
-        assert converted(folder).returncode == 0
     return folder / "ktsafe.toml"
 
 
-def converted(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Convert the sequence of a state in another process, as an operator does."""
-    convert = [sys.executable, "-m", "lab.convert_promise", str(folder / "state")]
-    return subprocess.run(convert, cwd=ROOT, check=False, capture_output=True, text=True)
+def converted(packed: Path, folder: Path) -> Path:
+    """Unpack what a revision left, convert its state, and return its configuration."""
+    config = opened(packed, folder)
+    assert convert(folder).returncode == 0
+    return config
+
+
+def convert(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Convert a state in another process, as an operator does."""
+    command = [sys.executable, "-m", "lab.convert", str(folder / "state")]
+    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
 def further(releases: int) -> str:
@@ -97,7 +99,7 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("packed", OLDER, ids=lambda path: path.name.partition(".")[0])
 def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -> None:
     """Six further releases are in the same sequence, and all of them are safe together."""
-    config, releases = opened(packed, tmp_path), tmp_path / "releases"
+    config, releases = converted(packed, tmp_path), tmp_path / "releases"
     before = sorted(path.name for path in releases.iterdir() if path.is_dir())
     published = content(releases)
     assert len(before) >= 6
@@ -131,7 +133,7 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
 
 def test_the_greatest_age_may_change_in_the_midst_of_a_sequence(tmp_path: Path) -> None:
     """Lower, it is promised again once nothing is older; the sequence goes on."""
-    config, releases = opened(OLDER[-1], tmp_path), tmp_path / "releases"
+    config, releases = converted(OLDER[-1], tmp_path), tmp_path / "releases"
     sequence_ids, lags, ages = [], [], []
     for i, max_age in enumerate((40, 3)):
         text = config.read_text().partition("\n[sequence]")[0]
@@ -161,7 +163,7 @@ def test_check_and_run_agree_on_another_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What `run` refuses is not called sound by `state check`, and the reason is the same."""
-    config = opened(OLDER[0], tmp_path)
+    config = converted(OLDER[0], tmp_path)
     config.write_text(config.read_text().replace("k = 4", "k = 5"))
     assert "the configuration differs" in refused(config, capsys)
 
@@ -171,13 +173,13 @@ def test_a_sequence_that_was_not_converted_is_refused_by_its_reason(
     packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is changed, and its releases still verify; cohorts of unequal rows never go on."""
-    config = opened(packed, tmp_path, is_converted=False)
+    config = opened(packed, tmp_path)
     store = content(tmp_path / "releases"), content(tmp_path / "state/audit")
-    assert "t and epsilon above 0" in refused(config, capsys)
+    assert "python -m lab.convert FOLDER" in refused(config, capsys)
     assert (content(tmp_path / "releases"), content(tmp_path / "state/audit")) == store
     assert run_command(["verify", str(tmp_path / "releases")]) == Exit.OK
     if packed == ENDED:
-        told = converted(tmp_path)
+        told = convert(tmp_path)
         assert told.returncode == 1
         assert told.stderr.startswith("None of today's options can continue this sequence")
 

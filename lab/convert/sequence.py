@@ -1,21 +1,20 @@
-"""Lets a sequence that began with t and epsilon above 0 go on with both 0, once.
+"""Convert the sequence of a state: its pages to version 1, and t and epsilon to 0.
 
-    python -m lab.convert_promise FOLDER
+Cohorts of the default sequence have had equal rows all the time, so what is shown does not change:
+the parameters of the sequence do, and the auditor's saved knowledge goes. At the next start the
+gate leads a new auditor through all releases, each held to 0 and 0: if one of them is not safe so,
+nothing is published. Releases that are out stay as they are, and manifests from now on say 0 and 0.
 
-FOLDER is `[state] folder` of a service that does not run, in today's format. Cohorts of the
-default sequence have had equal rows all the time, so what is shown does not change: the parameters
-of the sequence do, and the auditor's saved knowledge goes. At the next start the gate leads a new
-auditor through all releases, each held to 0 and 0: if one of them is not safe so, nothing is
-published. Releases that are out stay as they are, and manifests from now on say 0 and 0.
+In pages of version 8 every place showed the sensitive value of its owner. In version 7 a turn took
+.8 `max_age` releases, and was not saved. In version 6 the kt-tree of waiting people was saved, too.
+In version 5 ties had no beginning, and no pair of classes the release in which it was planned.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import itertools
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from fractions import Fraction
@@ -23,11 +22,20 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import KtsafeError
 from ktsafe.sequence import SequenceOptions
-from ktsafe.sequence.memory.state import META, state_from_pages
+from ktsafe.sequence.memory.column_table import FREE, ColumnTable
+from ktsafe.sequence.memory.sequence_tables import (
+    ClearedEdgeTable,
+    HiddenTieTable,
+    PlaceTable,
+    ReleasedEdgeTable,
+)
+from ktsafe.sequence.memory.state import META, VERSION, state_from_pages
+from ktsafe.sequence.memory.turns import Turns, share_of_turn
 from ktsafe.state import keys
 from ktsafe.state.database import Database
 from ktsafe.state.folder import DATABASE, hold
@@ -40,48 +48,48 @@ from ktsafe.stream.release.sequence_inputs import inputs_digest, is_of_auditor
 LATER: Final = ("values", "margin")
 """Options of sequences begun before there was a choice: pages name them, the digest does not."""
 
+VERSIONS: Final = range(5, 10)
+ADDED: Final[dict[type[ColumnTable], tuple[int, int | None]]] = {
+    PlaceTable: (9, None),
+    ReleasedEdgeTable: (6, 0),
+    HiddenTieTable: (6, 0),
+    ClearedEdgeTable: (6, 0),
+}
+"""Since which version a table has its last column, and what it holds in older rows; None: their
+own numbers."""
+
 _ENDED: Final = (
     "None of today's options can continue this sequence: begin another (`ktsafe rebase`)."
 )
 
 
-def main() -> None:
-    """Convert the sequence of the state in a folder."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    sequence = convert(parser.parse_args().folder)
-    sys.stdout.write(f"sequence {sequence}: t = 0 and epsilon = 0\n")
-
-
 def convert(folder: Path) -> str:
-    """Convert the current sequence of a state; return its id.
+    """Convert the current sequence of a state; return its id, "" where none has begun.
 
     Raises
     ------
     SystemExit
-        If there is no sequence, or none that goes on with equal rows.
+        If none can go on with equal rows.
     ktsafe.state.errors.StateLocked
         If a service runs.
     """
     store = folder / STORE
-    if not (store / DATABASE).is_dir():
-        raise SystemExit(f"{folder} has no state.")
     with hold(store), closing(Database(store / DATABASE, create=False)) as database:
         ledger = dict(database.scan_from(keys.LEDGER, b""))
         sequences = sorted(key for key in ledger if key.startswith(SEQUENCE))
         if not sequences or PAGES not in ledger:
-            raise SystemExit("No sequence has begun: remove the state, and begin anew.")
+            return ""
         record = msgspec.json.decode(ledger[sequences[-1]], type=SequenceRecord)
         listed = Pages.unpacked(ledger[PAGES])
         rows = {name: database.get_many(keys.PAGES, [listed.key(name)])[0] for name in listed}
         pages = {name: page for name, page in rows.items() if page is not None}
         if pages.keys() != rows.keys() or not all(map(listed.holds, pages, pages.values())):
             raise SystemExit("The pages of the sequence do not read back as written.")
-        meta, digest = converted_pages(pages, record.inputs_digest)
+        writes, digest = converted_pages(pages, record.inputs_digest)
         kept = Pages({name: listed.listed(name) for name in listed if not is_of_auditor(name)})
         gone = listed.keys() - kept.keys()
         index = int.from_bytes(listed.listed(META)[16:], "big")
-        after, writes = kept.changed([(META, meta)], index)
+        after, writes = kept.changed(writes.items(), index)
         n_sequences, n_releases, _ = msgspec.json.decode(ledger[COUNT])
         batch = database.batch()
         batch.write(
@@ -99,11 +107,12 @@ def convert(folder: Path) -> str:
     return record.sequence_id
 
 
-def converted_pages(pages: Mapping[str, bytes], digest: str) -> tuple[bytes, str]:
-    """Return the page of what is fixed, and the digest, with both parameters 0."""
-    meta = json.loads(pages[META])
-    fixed = meta["fixed"]
+def converted_pages(pages: Mapping[str, bytes], digest: str) -> tuple[dict[str, bytes], str]:
+    """Return the pages, and the digest, with both parameters 0."""
     try:
+        pages = upgraded(pages)
+        meta = json.loads(pages[META])
+        fixed = meta["fixed"]
         params = PrivacyParams.from_mapping(fixed["params"])
         state_from_pages(pages)
     except KtsafeError as error:
@@ -122,8 +131,56 @@ def converted_pages(pages: Mapping[str, bytes], digest: str) -> tuple[bytes, str
         if inputs_digest(params, schema, begun) == digest:
             equal = dataclasses.replace(params, t=Fraction(0), epsilon=0)
             fixed["params"] = equal.to_mapping()
-            return json.dumps(meta).encode(), inputs_digest(equal, schema, frozen)
+            pages[META] = json.dumps(meta, sort_keys=True).encode()
+            return pages, inputs_digest(equal, schema, frozen)
     raise SystemExit(_ENDED)
+
+
+def upgraded(pages: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return pages of versions 5 to 9 as version 1 has them.
+
+    Ages count from now where none is known, and what an older version showed in place stays there.
+    """
+    found, meta = dict(pages), json.loads(pages[META])
+    version = meta["version"]
+    if version == VERSION:
+        return found
+    if version not in VERSIONS:
+        raise SystemExit(_ENDED)
+    meta["version"] = VERSION
+    options = meta["fixed"]["options"]
+    if version < ADDED[PlaceTable][0]:
+        options["values"] = "in place"
+    options.setdefault("margin", 0)
+    for table, (since, value) in ADDED.items():
+        if version < since:
+            found |= _wider(table, found, value)
+    if "turns" not in meta:
+        max_age = SequenceOptions.from_mapping(options).max_age
+        share = share_of_turn(0.0, max_age)
+        n = min(meta["release"] + 1, max_age + 2) + 1
+        meta["turns"] = Turns([share * i for i in range(n)]).to_mapping()
+    is_planned = "planned" in meta
+    ages = meta.setdefault("planned", [])
+    found[META] = json.dumps(meta, sort_keys=True).encode()
+    if not is_planned:
+        state, _ = state_from_pages(found)
+        ages += [[*classes, meta["release"]] for classes in sorted(state.edges.between)]
+        found[META] = json.dumps(meta, sort_keys=True).encode()
+    return found
+
+
+def _wider(
+    table: type[ColumnTable], pages: Mapping[str, bytes], value: int | None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the pages of a table with its last column."""
+    n = 0
+    for name in sorted(name for name in pages if name.startswith(f"{table.name}/")):
+        rows = np.frombuffer(pages[name], dtype=np.int64).reshape(-1, len(table.columns) - 1)
+        held = n + np.arange(len(rows)) if value is None else np.full(len(rows), value)
+        last = np.where(rows[:, 0] != FREE, held, FREE)
+        yield name, np.column_stack((rows, last)).tobytes()
+        n += len(rows)
 
 
 def _candidates(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -136,7 +193,3 @@ def _candidates(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], di
         yield frozen, frozen
         # The greatest age was fixed, once.
         yield {**frozen, "options": {**then.to_fixed(), **then.to_free()}}, frozen
-
-
-if __name__ == "__main__":
-    main()

@@ -14,13 +14,14 @@ import rocksdict
 
 from ktsafe.state import keys
 from ktsafe.state.changes import EdgeAdd, Stamp, VertexUpsert
+from ktsafe.state.database import Database
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.inspection import examine
 from ktsafe.state.ledger import EMPTY, PendingCut
 from ktsafe.state.recovery import schema_digest
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store_progress import Position
-from lab.convert_state import FAMILIES, convert
+from lab.convert.store import FAMILIES, convert
 from tests.state.support import SCHEMA, plain
 
 SECRET = bytes(range(32))
@@ -82,7 +83,7 @@ def old_state(folder: Path, *, has_cut: bool = False) -> Path:
 def test_a_converted_state_is_the_same(tmp_path: Path, has_cut: bool) -> None:
     """People, ties that wait, tombstones, lives, positions and the pending cut are as they were."""
     store = old_state(tmp_path, has_cut=has_cut)
-    with pytest.raises(StateMismatch, match=r"python -m lab\.convert_state"):
+    with pytest.raises(StateMismatch, match=r"python -m lab\.convert FOLDER"):
         RocksDBStore.open(store, SCHEMA)
     convert(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
@@ -118,9 +119,30 @@ def test_an_interrupted_conversion_is_begun_again(tmp_path: Path) -> None:
     store = old_state(tmp_path)
     store.rename(tmp_path / "store.former")
     (tmp_path / "store.converting").mkdir()
-    assert convert(tmp_path).vertices == 2
-    with pytest.raises(SystemExit, match="no state of formats 2 to 4"):
+    convert(tmp_path)
+    assert examine(store, SCHEMA).counts["vertices"] == 2
+    convert(tmp_path)
+    (store / "STORE").write_text("6")
+    with pytest.raises(SystemExit, match="no state of formats 2 to 5"):
         convert(tmp_path)
+
+
+def test_format_5_has_another_number_now(tmp_path: Path) -> None:
+    """A store of the last build before 0.1.0 is the same store, with its pending cut."""
+    store = old_state(tmp_path, has_cut=True)
+    convert(tmp_path)
+    before = examine(store, SCHEMA).counts
+    for path in (store / "db", store / "cuts" / "7"):
+        with closing(Database(path, create=False)) as database:
+            batch = database.batch()
+            batch.write(keys.META, {keys.META_FORMAT: b"5"})
+            database.commit(batch)
+    (store / "STORE").write_text("5")
+    convert(tmp_path)
+    assert examine(store, SCHEMA).counts == before
+    with closing(RocksDBStore.open(store, SCHEMA)) as opened:
+        assert opened.ledger.pending_cut() == CUT
+        assert opened.cut_snapshot() is not None
 
 
 def test_a_state_that_is_in_use_is_not_converted(tmp_path: Path) -> None:
@@ -131,7 +153,7 @@ def test_a_state_that_is_in_use_is_not_converted(tmp_path: Path) -> None:
     held = rocksdict.Rdict(str(store / "db"), options, column_families=families)
     with closing(held):
         done = subprocess.run(
-            [sys.executable, "-m", "lab.convert_state", str(tmp_path)],
+            [sys.executable, "-m", "lab.convert", str(tmp_path)],
             check=False,
             capture_output=True,
             text=True,

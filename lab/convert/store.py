@@ -1,10 +1,7 @@
-"""Converts a state of formats 2 to 4 into that of this version, once.
+"""Convert the store of a state.
 
-    python -m lab.convert_state FOLDER
-
-FOLDER is `[state] folder` of a service that does not run. The converted store is made beside the
-old one and takes its place when it is whole; then the old one is removed. What is interrupted is
-begun again. A backup is converted after it was restored by the version that made it.
+A store of formats 2 to 4 is made anew beside the old one and takes its place when it is whole; then
+the old one is removed. What is interrupted is begun again. Format 5 is today's by another number.
 
 Formats 2 to 4 had a row for everybody, by number, and one for every tie, by both numbers:
 
@@ -15,9 +12,7 @@ Formats 2 to 4 had a row for everybody, by number, and one for every tie, by bot
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -46,6 +41,8 @@ from ktsafe.state.store_progress import Progress
 from ktsafe.stream.config.places import STORE
 
 FORMATS: Final = range(2, 5)
+LAST: Final = 5
+"""What the last build before 0.1.0 called today's format."""
 FAMILIES: Final = ("meta", "vertices", "edges", "ledger", "pages")
 EDGE: Final = np.dtype([("present", "u1"), ("origin", ">u4"), ("time", ">i8"), ("offset", ">i8")])
 
@@ -73,16 +70,8 @@ class Former(msgspec.Struct, array_like=True):
     n_scrubbed: int = 0
 
 
-def main() -> None:
-    """Convert the state in a folder."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    found = convert(parser.parse_args().folder)
-    sys.stdout.write(f"{found.vertices:,} people, {found.edges:,} ties: converted\n")
-
-
-def convert(folder: Path) -> Progress:
-    """Convert the state in a folder; return what it counts.
+def convert(folder: Path) -> None:
+    """Convert the store in the folder of a state; today's stays as it is.
 
     Raises
     ------
@@ -98,14 +87,22 @@ def convert(folder: Path) -> Progress:
     if former.exists() and not store.exists():
         former.rename(store)  # It was interrupted between two names.
     marker = store / MARKER
-    if not marker.exists() or int(marker.read_text()) not in FORMATS:
-        raise SystemExit(f"{folder} has no state of formats {FORMATS[0]} to {FORMATS[-1]}.")
+    number = int(marker.read_text()) if marker.exists() else None
+    if number == keys.FORMAT:
+        return
+    if number == LAST:
+        with hold(store):
+            for database in (store / DATABASE, *_cuts(store)):
+                _renumber(database)
+            mark_made(store)
+        return
+    if number not in FORMATS:
+        raise SystemExit(f"{folder} has no state of formats {FORMATS[0]} to {LAST}.")
     shutil.rmtree(made, ignore_errors=True)
     with hold(store):
         make_folder(made)
-        progress = _database(store / DATABASE, made / DATABASE)
-        cuts = sorted((store / CUTS).glob("*")) if (store / CUTS).is_dir() else []
-        for cut in cuts:
+        _database(store / DATABASE, made / DATABASE)
+        for cut in _cuts(store):
             (made / CUTS).mkdir(mode=0o700, exist_ok=True)
             _database(cut, made / CUTS / cut.name)
         if (store / WITNESS).exists():
@@ -115,10 +112,22 @@ def convert(folder: Path) -> Progress:
         made.rename(store)
         sync_folder(folder)
     shutil.rmtree(former)
-    return progress
 
 
-def _database(old: Path, new: Path) -> Progress:
+def _cuts(store: Path) -> list[Path]:
+    """Return the frozen databases of pending cuts."""
+    return sorted((store / CUTS).glob("*")) if (store / CUTS).is_dir() else []
+
+
+def _renumber(path: Path) -> None:
+    """Give a database of format 5 the number of today's."""
+    with closing(Database(path, create=False)) as database:
+        batch = database.batch()
+        batch.write(keys.META, {keys.META_FORMAT: msgspec.json.encode(keys.FORMAT)})
+        database.commit(batch)
+
+
+def _database(old: Path, new: Path) -> None:
     """Convert a database."""
     with ExitStack() as opened:
         rows = opened.enter_context(_opened(old))
@@ -148,7 +157,6 @@ def _database(old: Path, new: Path) -> Progress:
         batch = made.batch()
         batch.write(keys.META, dict(meta))
         made.commit(batch)
-        return progress
 
 
 class People:
@@ -239,7 +247,3 @@ def _opened(path: Path) -> Iterator[dict[str, Any]]:
     finally:
         found.clear()
         database.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,7 @@ import pytest
 
 from ktsafe.sequence import SequenceEngine, SequenceOptions
 from ktsafe_lab.aligned_sequence import AlignedSequence
-from lab.convert_promise import converted_pages
+from lab.convert.sequence import converted_pages
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 OPTIONS = SequenceOptions(effort="fast")

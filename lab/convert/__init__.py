@@ -1,0 +1,1 @@
+"""The conversion of states of builds before 0.1.0."""
