@@ -21,6 +21,8 @@ FILES: Final = (
     "ssl_key_password_file",
 )
 """Settings that name files."""
+CLIENT_ID: Final = "ktsafe"
+"""Name that brokers log: constant, since it is visible beside releases."""
 
 
 class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -30,8 +32,6 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ----------
     bootstrap_servers:
         "host:port" of some brokers.
-    client_id:
-        Name that brokers log. Constant, since it is visible beside releases.
     group_id:
         Consumer group whose offsets are committed for lag tools only; empty: none are.
     security_protocol, sasl_mechanism, sasl_username:
@@ -41,21 +41,14 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         environment variable. The password itself does not belong in a configuration file.
     ssl_ca_file:
         TLS; without `ssl_ca_file` the system's authorities are trusted.
-    ssl_cert_file, ssl_key_file, ssl_key_password_file, ssl_key_password_env:
+    ssl_cert_file, ssl_key_file, ssl_key_password_file:
         The certificate by which this client authenticates, its key, and where the password of an
         encrypted key is.
     request_timeout_s:
-        Wait for one answer.
-    retry_for_s:
-        How long a start tries to reach the cluster before it gives up.
-    silence_max_s:
-        How long a running source may go without an answer before it gives up.
-    metadata_max_age_s:
-        How soon added partitions are noticed.
+        Wait for one answer; added partitions are noticed as soon.
     """
 
     bootstrap_servers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    client_id: str = "ktsafe"
     group_id: str = "ktsafe"
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
@@ -66,11 +59,17 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ssl_cert_file: str | None = None
     ssl_key_file: str | None = None
     ssl_key_password_file: str | None = None
-    ssl_key_password_env: str | None = None
     request_timeout_s: _Seconds = 30.0
-    retry_for_s: _Seconds = 60.0
-    silence_max_s: _Seconds = 300.0
-    metadata_max_age_s: _Seconds = 30.0
+
+    @property
+    def retry_for_s(self) -> float:
+        """How long a start tries to reach the cluster: a restarted broker needs about a minute."""
+        return 2 * self.request_timeout_s
+
+    @property
+    def silence_max_s(self) -> float:
+        """How long a running source goes without an answer: a rolling restart takes minutes."""
+        return 10 * self.request_timeout_s
 
     @property
     def address(self) -> str:
@@ -87,9 +86,9 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         """
         options: dict[str, Any] = {
             "bootstrap_servers": list(self.bootstrap_servers),
-            "client_id": self.client_id,
+            "client_id": CLIENT_ID,
             "request_timeout_ms": int(self.request_timeout_s * 1000),
-            "metadata_max_age_ms": int(self.metadata_max_age_s * 1000),
+            "metadata_max_age_ms": int(self.request_timeout_s * 1000),
             "reconnect_backoff_max_ms": 1000,
             "security_protocol": self.security_protocol,
         }
@@ -149,7 +148,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     def _load_own_certificate(self, context: ssl.SSLContext, certificate: str) -> None:
         def password() -> str:
-            return self._secret("ssl_key_password")
+            return read_secret("ssl_key_password", self.ssl_key_password_file, None)
 
         try:
             check_private(Path(self.ssl_key_file or certificate))
@@ -167,11 +166,8 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         if self.sasl_mechanism == "PLAIN" and not self.uses_tls:
             hint = "PLAIN without TLS shows the password to everybody on the way. Use SASL_SSL."
             raise self._wrong(hint)
-        return self._secret("sasl_password")
-
-    def _secret(self, key: str) -> str:
         try:
-            return read_secret(key, getattr(self, f"{key}_file"), getattr(self, f"{key}_env"))
+            return read_secret("sasl_password", self.sasl_password_file, self.sasl_password_env)
         except SecretUnreadable as error:
             raise self._wrong(str(error)) from None
 

@@ -246,7 +246,7 @@ def kafka_site(
         folder,
         attributes=attributes,
         source=f'kind = "kafka"\ntopic = "events-{run}"',
-        sink=f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"',
+        sink=f'kind = "kafka"\ntopic = "releases-{run}"',
         every=every,
         kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
     )

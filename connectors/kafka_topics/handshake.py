@@ -23,7 +23,7 @@ from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from ktsafe.connectors.errors import Misconfigured
-from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_settings import CLIENT_ID, KafkaSettings
 
 _BLOCK_BYTES: Final = 65_536
 _ROUNDS_MAX: Final = 4
@@ -101,7 +101,7 @@ class _Conversation:
     def __init__(self, connection: socket.socket, timeout_s: float) -> None:
         self._connection = connection
         self._timeout_s = timeout_s
-        self._protocol = KafkaProtocol(client_id="ktsafe")
+        self._protocol = KafkaProtocol(client_id=CLIENT_ID)
 
     def ask(self, request: Any) -> Any:
         """Return the answer to a request.

@@ -53,7 +53,7 @@ class KafkaSource:
     Partitions are assigned by hand and offsets are the caller's: the consumer group is only told
     of them, for lag tools. Positions below the first retained offset or beyond the end, another
     cluster, or a topic that was deleted and made again are refused, when opening and while
-    reading. Partitions that are added later are noticed within `metadata_max_age_s` and start at
+    reading. Partitions that are added later are noticed within `request_timeout_s` and start at
     their beginning.
 
     Parameters

@@ -29,6 +29,8 @@ from ktsafe.stream.config.connector_kinds import (
 )
 from ktsafe.stream.config.section import Name
 
+FILES_TOPIC: Final = "feed"
+"""What a state keeps the offsets in files under."""
 LETTER_FIELDS: Final = frozenset(
     {"topic", "partition", "offset", "exception.class.name", "exception.message"}
 )
@@ -39,7 +41,6 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
     """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
 
     paths: Annotated[list[str], msgspec.Meta(min_length=1)]
-    topic: Name = "feed"
     follow: bool = False
 
     def __post_init__(self) -> None:
@@ -57,7 +58,7 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
 
         paths = [path if path == "-" else str(site.path(path)) for path in self.paths]
         return FileSource(
-            paths, topic=self.topic, follow=self.follow, record_bytes_max=record_bytes_max
+            paths, topic=FILES_TOPIC, follow=self.follow, record_bytes_max=record_bytes_max
         )
 
     def missing(self, site: Site) -> list[str]:
@@ -106,7 +107,6 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
     """
 
     folder: str
-    topic: Name = "snapshots"
     attributes: list[str] | None = None
     columns: Mapping[str, str] = {}
     loss_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
@@ -135,7 +135,6 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
         return SnapshotSource(
             site.path(self.folder),
             OwnTables(self.columns, site.schema),
-            topic=self.topic,
             attributes=self.attributes,
             loss_max=self.loss_max,
             change_max=site.change_max,
@@ -177,7 +176,6 @@ class KafkaSinkTable(SinkTable, frozen=True, tag="kafka"):
     """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
 
     topic: Name
-    transactional_id: Name = "ktsafe-releases"
 
     @property
     def kafka_topic(self) -> str:
@@ -192,7 +190,8 @@ class KafkaSinkTable(SinkTable, frozen=True, tag="kafka"):
         """Return a sink that writes chunks and a marker."""
         from ktsafe.connectors.kafka_topics import KafkaReleaseSink
 
-        return KafkaReleaseSink(site.cluster, self.topic, transactional_id=self.transactional_id)
+        # One service alone publishes to a topic: a second one is fenced by the same id.
+        return KafkaReleaseSink(site.cluster, self.topic, transactional_id=f"ktsafe-{self.topic}")
 
     def release_reader(self, site: Site) -> ReleaseReader:
         """Return a reader of the topic."""

@@ -162,7 +162,6 @@ class MetricsTable(Section, frozen=True):
     enabled: bool = True
     host: str = "127.0.0.1"
     port: Port = 9464
-    healthy_within_s: Seconds = 60.0
     token_file: str | None = None
     token_env: str | None = None
     figures: bool | Literal["local users"] | None = None

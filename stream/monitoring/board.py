@@ -17,10 +17,10 @@ from typing import Final
 
 import msgspec
 
+from ktsafe.params import PrivacyParams
 from ktsafe.stream.files.release_figures import HISTORY_MAX, ReleaseFigures
 from ktsafe.stream.files.releases_write import TOGETHER
 from ktsafe.stream.monitoring.diagnosis import (
-    Circumstances,
     FeedReport,
     Latest,
     Moment,
@@ -52,13 +52,13 @@ class StatusBoard(Observer):
 
     def __init__(
         self,
-        setting: Circumstances,
+        params: PrivacyParams,
         counts: Counts,
         *,
         wall_s: Callable[[], float] = time.time,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._setting = setting
+        self._params = params
         self._counts = counts
         self._wall_s = wall_s
         self._monotonic_s = monotonic_s
@@ -159,8 +159,8 @@ class StatusBoard(Observer):
         )
 
     def _report(self, *, secrets: bool) -> Report:
-        now, setting, counts = self._moment(), self._setting, self._counts
-        is_stuck = self._latest.silence_s(now.at_s, setting.healthy_within_s) is not None
+        now, counts = self._moment(), self._counts
+        is_stuck = self._latest.silence_s(now.at_s) is not None
         releases = list(reversed(self._releases))
         return Report(
             version=version("ktsafe"),
@@ -168,7 +168,7 @@ class StatusBoard(Observer):
             at_s=now.wall_s,
             started_s=self._started_wall_s,
             guarantee=TOGETHER["text"],
-            params=setting.params.to_mapping(),
+            params=self._params.to_mapping(),
             feed=self._feed(now),
             building=counts.phase,
             releases=releases if secrets else [_without(r) for r in releases],
@@ -176,7 +176,7 @@ class StatusBoard(Observer):
             withheld=dict(counts.withheld),
             slots_skipped=counts.slots_skipped,
             problems=diagnose(
-                [*self._trend, now], self._latest, releases[0] if releases else None, setting
+                [*self._trend, now], self._latest, releases[0] if releases else None, self._params
             ),
             secrets_shown=secrets,
             true_graph=self._true_graph() if secrets else None,

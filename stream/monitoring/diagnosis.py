@@ -119,6 +119,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 # Alerts in Prometheus see more (a stopped process, the trend of a day) and should page the
 # operator. The problems found here are for `ktsafe status`. Their names are those of the alerts.
 
+HEALTHY_WITHIN_S: Final = 60.0
+"""The main loop is stuck when it is silent for longer: a round takes a second."""
 START_MAX_S: Final = 600.0
 DEAD_LETTERS_MAX: Final = 0.01
 """Share of the records of the window."""
@@ -149,20 +151,6 @@ class Moment:
     slots_skipped: int
     has_people: bool
     erasure_overdue_s: float = 0.0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What of the configuration a report repeats, or judges by.
-
-    Attributes
-    ----------
-    healthy_within_s:
-        The main loop is stuck when it has been silent for longer.
-    """
-
-    params: PrivacyParams
-    healthy_within_s: float = 60.0
 
 
 @dataclasses.dataclass(slots=True)
@@ -197,17 +185,17 @@ class Latest:
     other_tables: tuple[str, ...] = ()
     open_transactions: int = 0
 
-    def silence_s(self, now_s: float, healthy_within_s: float) -> float | None:
+    def silence_s(self, now_s: float) -> float | None:
         """Return how long the main loop has been stuck, else None."""
         silence_s = now_s - self.alive_s
-        return silence_s if self.state == "ready" and silence_s > healthy_within_s else None
+        return silence_s if self.state == "ready" and silence_s > HEALTHY_WITHIN_S else None
 
 
 def diagnose(
     trend: Sequence[Moment],
     latest: Latest,
     last: ReleaseFigures | None,
-    setting: Circumstances,
+    params: PrivacyParams,
 ) -> list[ProblemReport]:
     """Return the problems, the gravest first.
 
@@ -220,7 +208,7 @@ def diagnose(
     """
     found: list[tuple[str, str]] = []
     now_s = trend[-1].at_s
-    silence_s = latest.silence_s(now_s, setting.healthy_within_s)
+    silence_s = latest.silence_s(now_s)
     if silence_s is not None:
         found.append(("KtsafeLoopStuck", f"The main loop has stood still for {silence_s:.0f} s."))
     starting_for_s = now_s - latest.started_s
@@ -232,7 +220,7 @@ def diagnose(
             "stands."
         )
         found.append(("KtsafeReleaseWithheld", says))
-    if last is not None and _has_too_few(last, setting.params.k):
+    if last is not None and _has_too_few(last, params.k):
         found.append(("KtsafeCandidatesBelowK", "Somebody has fewer than k candidates."))
     if last is not None and _is_found_out(last):
         says = "An attack on the last release exceeds its bound."

@@ -21,7 +21,7 @@ from ktsafe.connectors.secrets import SecretUnreadable, read_secret
 from ktsafe.stream.config.section import is_loopback
 from ktsafe.stream.config.settings import MetricsTable, Settings
 from ktsafe.stream.monitoring.board import StatusBoard
-from ktsafe.stream.monitoring.diagnosis import Circumstances
+from ktsafe.stream.monitoring.diagnosis import HEALTHY_WITHIN_S
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
 from ktsafe.stream.monitoring.serving import (
     CHALLENGE,
@@ -62,8 +62,6 @@ class Endpoints:
         Access to guarded paths; None: any client that names this machine in its request.
     secrets:
         Whether `/status.json` tells true sizes and the secrets of releases.
-    healthy_within_s:
-        `/healthz` fails when the main loop has been silent for longer.
     """
 
     def __init__(
@@ -73,13 +71,11 @@ class Endpoints:
         gate: Gate | None = None,
         *,
         secrets: bool = False,
-        healthy_within_s: float = 60.0,
     ) -> None:
         self._secrets = secrets
         self._metrics = metrics
         self._board = board
         self._gate = Gate(None, LOOPBACK) if gate is None else gate
-        self._healthy_within_s = healthy_within_s
 
     def answer(
         self, path: str, *, host: str, accept: str = "", authorization: str = ""
@@ -105,7 +101,7 @@ class Endpoints:
 
     def _health(self) -> HttpAnswer:
         silence_s = self._metrics.silence_s()
-        if silence_s <= self._healthy_within_s:
+        if silence_s <= HEALTHY_WITHIN_S:
             return HttpAnswer(HTTPStatus.OK, TEXT, b"alive\n")
         text = f"main loop silent for {silence_s:.0f} s; see the log\n"
         return HttpAnswer(HTTPStatus.SERVICE_UNAVAILABLE, TEXT, text.encode())
@@ -285,11 +281,7 @@ def _hint(error: OSError) -> str:
 
 def status_board(settings: Settings, counts: Counts) -> StatusBoard:
     """Return the board of a service, not told anything yet."""
-    setting = Circumstances(
-        params=settings.params,
-        healthy_within_s=settings.config.metrics.healthy_within_s,
-    )
-    return StatusBoard(setting, counts)
+    return StatusBoard(settings.params, counts)
 
 
 def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMetrics, StatusServer]:
@@ -309,9 +301,7 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
         log.warning("metrics are served beyond this machine without a token")
     metrics = PrometheusMetrics(params=settings.params, secrets=figures)
     gate = Gate(token, table.host)
-    answers = Endpoints(
-        metrics, board, gate, secrets=figures, healthy_within_s=table.healthy_within_s
-    )
+    answers = Endpoints(metrics, board, gate, secrets=figures)
     return metrics, StatusServer(answers, host=table.host, port=table.port)
 
 

@@ -91,10 +91,8 @@ TruthSchema = Annotated[
 def hurried(kafka: KafkaSettings, wait_s: float = 10.0) -> KafkaSettings:
     """Return a cluster's settings with little patience, and say so."""
     typer.echo(f"asking {kafka.address}, for at most {wait_s:g} s", err=True)
-    patience = {
-        name: min(getattr(kafka, name), wait_s) for name in ("request_timeout_s", "retry_for_s")
-    }
-    return msgspec.structs.replace(kafka, **patience)
+    request_timeout_s = min(kafka.request_timeout_s, wait_s / 2)
+    return msgspec.structs.replace(kafka, request_timeout_s=request_timeout_s)
 
 
 def say(found: object, text: str, *, as_json: bool) -> None:

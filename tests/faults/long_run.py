@@ -313,7 +313,7 @@ def site_of(folder: Path, server: str, topic: str, plan: Plan) -> running.Site:
         folder,
         attributes=ATTRIBUTES,
         source=f'kind = "kafka"\ntopic = "{topic}"',
-        sink=f'kind = "kafka"\ntopic = "{releases}"\ntransactional_id = "{releases}"',
+        sink=f'kind = "kafka"\ntopic = "{releases}"',
         every=f"{plan.every_s}s",
         kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
         batch_records_max=BATCH,

@@ -135,13 +135,12 @@ def _on_topic(site: running.Site, folder: Path, bundles: list[ReleaseBundle]) ->
     other = f"{topic}-{len(bundles)}"
     settings = KafkaSettings(bootstrap_servers=(server,))
     create_topics(settings, [TopicSpec(name=other, role=Role.RELEASES)])
-    sink = KafkaReleaseSink(settings, other, transactional_id=other)
+    sink = KafkaReleaseSink(settings, other, transactional_id=f"ktsafe-{other}")
     sink.open()
     for bundle in bundles:
         sink.publish(bundle)
     sink.close()
-    changes = (f'"{topic}"', f'"{other}"'), ('transactional_id = "', f'transactional_id = "{other}')
-    return copied(site, folder, *changes)
+    return copied(site, folder, (f'"{topic}"', f'"{other}"'))
 
 
 def _changed_is_refused(

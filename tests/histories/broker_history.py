@@ -48,7 +48,7 @@ OPTIONS = """\
 k = 2
 alpha = "1/2"
 """
-PATIENT = "request_timeout_s = 2\nretry_for_s = 3\nsilence_max_s = 6\nmetadata_max_age_s = 1\n"
+PATIENT = "request_timeout_s = 1\n"
 LOOK_S: Final = 0.01
 MOMENT_WITHIN_S: Final = 6.0
 """So long a misfortune waits for its moment; it comes all the same afterwards."""
@@ -167,7 +167,7 @@ class BrokerHistory:
         site.config.write_text(site.config.read_text() + PATIENT)
         config = site.settings.config
         self._events, self._releases = config.source.topic, config.sink.kafka_topic or ""
-        self._transactions = config.sink.transactional_id
+        self._transactions = f"ktsafe-{self._releases}"
         first, second = self.links
         here = f'"{self._server}"'
         site.config.write_text(site.config.read_text().replace(here, f'"{first.bootstrap}"'))

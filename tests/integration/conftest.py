@@ -89,8 +89,6 @@ def kafka(cluster: Cluster) -> KafkaSettings:
     return KafkaSettings(
         bootstrap_servers=(cluster.bootstrap,),
         request_timeout_s=10,
-        retry_for_s=10,
-        metadata_max_age_s=0.5,
     )
 
 

@@ -37,7 +37,7 @@ AUTHORIZER = {
     # Whoever comes by the plain listener administers; the service comes by the other one.
     "super.users": "User:ANONYMOUS",
 }
-PATIENT = "request_timeout_s = 10\nretry_for_s = 2\nmetadata_max_age_s = 1\n"
+PATIENT = "request_timeout_s = 2\n"
 NEEDED = ["read events", "write releases", "read releases", "transactions", "write letters"]
 WITHDRAWN = [
     (["read events"], "may no longer be read"),
@@ -141,10 +141,7 @@ def place(broker: Guarded, tmp_path: Path) -> Place:
         tmp_path / "site",
         attributes=services.ATTRIBUTES,
         source=f'kind = "kafka"\ntopic = "{topics[Role.EVENTS]}"',
-        sink=(
-            f'kind = "kafka"\ntopic = "{topics[Role.RELEASES]}"\n'
-            f'transactional_id = "publisher-{number}"'
-        ),
+        sink=f'kind = "kafka"\ntopic = "{topics[Role.RELEASES]}"',
         every="month",
         kafka="\n[kafka]\n" + table + PATIENT,
     )

@@ -58,7 +58,7 @@ def test_an_unreachable_broker_ends_in_one_paragraph(tmp_path):
         source='kind = "kafka"\ntopic = "events"',
         sink='kind = "files"\nfolder = "releases"',
         every="1d",
-        kafka='\n[kafka]\nbootstrap_servers = ["127.0.0.1:1"]\nretry_for_s = 2\n',
+        kafka='\n[kafka]\nbootstrap_servers = ["127.0.0.1:1"]\nrequest_timeout_s = 1\n',
     )
     assert site.start().wait(60) == Exit.UNAVAILABLE
     last = (site.folder / "log.txt").read_text().strip().splitlines()[-1]

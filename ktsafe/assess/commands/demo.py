@@ -179,13 +179,11 @@ def _import(home: Path, settings: Settings) -> None:
     """
     from ktsafe.connectors.base import TopicPartition
     from ktsafe.graph.datasets.social_network import START
-    from ktsafe.stream.config.connector_tables import FilesSourceTable
+    from ktsafe.stream.config.connector_tables import FILES_TOPIC
     from ktsafe.stream.maintenance import state_import
     from ktsafe.stream.service import assembly
 
-    source = settings.config.source
-    assert isinstance(source, FilesSourceTable)  # The demo's own configuration says so.
-    beginning = {TopicPartition(source.topic, 0): 0}
+    beginning = {TopicPartition(FILES_TOPIC, 0): 0}
     with phases("importing") as progress:
         imported = state_import.import_graph(
             assembly.make_private_folder(settings),

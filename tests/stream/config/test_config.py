@@ -188,7 +188,7 @@ def test_several_sensitive_attributes_are_for_files(tmp_path):
         config.check({**MINIMAL, "attributes": table}, tmp_path, "here")
 
 
-def test_a_topic_of_releases_is_written_under_the_configured_id(monkeypatch):
+def test_a_topic_of_releases_is_written_under_its_own_id(monkeypatch):
     """Rights may be given for that transactional id alone."""
     asked = {}
 
@@ -196,6 +196,6 @@ def test_a_topic_of_releases_is_written_under_the_configured_id(monkeypatch):
         asked.update(keywords)
 
     monkeypatch.setattr(kafka_topics, "KafkaReleaseSink", sink)
-    table = KafkaSinkTable(topic="releases", transactional_id="one-id")
+    table = KafkaSinkTable(topic="releases")
     table.release_sink(types.SimpleNamespace(cluster=None))
-    assert asked == {"transactional_id": "one-id"}
+    assert asked == {"transactional_id": "ktsafe-releases"}

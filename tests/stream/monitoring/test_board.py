@@ -17,7 +17,6 @@ from ktsafe.stream.files.release_figures import (
     Secrets,
 )
 from ktsafe.stream.monitoring.board import SAMPLE_INTERVAL_S, TREND_S, StatusBoard
-from ktsafe.stream.monitoring.diagnosis import Circumstances
 from ktsafe.stream.monitoring.remedies import REMEDIES
 from ktsafe.stream.monitoring.summary import PUBLISHED_MAX, Summary
 from ktsafe.stream.observer import Observers
@@ -31,11 +30,11 @@ SECRETS = Secrets(
 class Service:
     """Tells a board what a service would, at moments that a test chooses."""
 
-    def __init__(self, **setting: object) -> None:
+    def __init__(self) -> None:
         self.now = 0.0
         self.summary = Summary()
         self.board = StatusBoard(
-            Circumstances(PARAMS, **setting),  # type: ignore[arg-type]
+            PARAMS,
             self.summary.counts,
             wall_s=lambda: self.now + 1e9,
             monotonic_s=lambda: self.now,
@@ -165,7 +164,7 @@ def test_a_silent_loop_is_stuck_and_a_long_start_is_told() -> None:
     service.tell.alive()
     assert service.problems() == []
     starting = StatusBoard(
-        Circumstances(PARAMS),
+        PARAMS,
         Summary().counts,
         wall_s=lambda: 0.0,
         monotonic_s=iter([0.0, *[601.0] * 9]).__next__,
