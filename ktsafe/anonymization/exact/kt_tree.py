@@ -141,6 +141,7 @@ def cohorts_of_class(
     params: PrivacyParams,
     seed: int,
     nodes: list[NDArray[np.int64]] | None = None,
+    least: list[int] | None = None,
 ) -> tuple[NDArray[np.int32], csr_array]:
     """Return one class's cohorts by member, and each cohort's pivot.
 
@@ -152,10 +153,12 @@ def cohorts_of_class(
         Of the swaps.
     nodes:
         The class as it is cut already, positions of members; each must satisfy k and alpha.
+    least:
+        How many members the cohorts of each node have at least; None: k.
     """
     columns = np.unique(counts.indices)
     rows = np.ascontiguousarray(counts[:, columns].toarray(), dtype=np.int32)
-    leaves = leaves_of(rows, is_sensitive, params, nodes)
+    leaves = leaves_of(rows, is_sensitive, params, nodes, least=least)
     rng = np.random.default_rng(seed)
     cohort, medians = _swapped(rows, is_sensitive, leaves, params, rng)
     at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))

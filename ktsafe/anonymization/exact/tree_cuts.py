@@ -2,7 +2,7 @@
 
     in turn: at a border of one of the widest neighbour counts, if no cohort is lost by that;
              at any place of the widest one; with sensitive members spread evenly; at any price
-    of all places where both sides have k members and satisfy alpha, the one after which they
+    of all places where both sides are large enough and satisfy alpha, the one after which they
     deviate least from their medians
 
 A large class has a thousand small nodes, each of which would take a dozen calls of numpy.
@@ -62,14 +62,15 @@ class _Nodes(NamedTuple):
         bool, shape (n,).
     members:
         int64: rows.
-    sizes:
-        int64, shape (nodes,).
+    sizes, least:
+        int64, shape (nodes,): their members, and how many each side of a cut has at least.
     """
 
     columns: NDArray[np.int32]
     is_sensitive: NDArray[np.bool_]
     members: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    least: NDArray[np.int64]
 
 
 class _Cuts(NamedTuple):
@@ -93,6 +94,7 @@ def leaves_of(
     params: PrivacyParams,
     nodes: list[NDArray[np.int64]] | None = None,
     ways: tuple[Way, ...] = CUTS,
+    least: list[int] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Return the leaves below given nodes or a root, as row positions.
 
@@ -110,29 +112,37 @@ def leaves_of(
         None: one node of all rows.
     ways:
         How nodes may be cut.
+    least:
+        How many members a leaf below each node has at least. None: k.
     """
     nodes = [np.arange(len(rows))] if nodes is None else nodes
     members, columns = np.concatenate(nodes), np.ascontiguousarray(rows.T)
     sizes = np.array([len(node) for node in nodes], dtype=np.int64)
     first = np.cumsum(sizes) - sizes
+    fewest = np.full(len(nodes), params.k) if least is None else np.array(least)
     borders = [first[1:]]
     while len(first):
-        is_large = sizes >= 2 * params.k
-        first, sizes = first[is_large], sizes[is_large]
+        is_large = sizes >= 2 * fewest
+        first, sizes, fewest = first[is_large], sizes[is_large], fewest[is_large]
         at = np.repeat(first - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        cuts = _cut(_Nodes(columns, is_sensitive, members[at], sizes), params, ways)
+        cuts = _cut(_Nodes(columns, is_sensitive, members[at], sizes, fewest), params, ways)
         members[at] = members[at][cuts.order]
         is_cut = cuts.n_lower > 0
         n_lower, first, sizes = cuts.n_lower[is_cut], first[is_cut], sizes[is_cut]
         borders.append(first + n_lower)
         first = np.concatenate((first, first + n_lower))
         sizes = np.concatenate((n_lower, sizes - n_lower))
+        fewest = np.tile(fewest[is_cut], 2)
     return np.split(members, np.sort(np.concatenate(borders)))[::-1]
 
 
 def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int64]:
-    """Return the sensitive members allowed in groups of given sizes."""
-    most: NDArray[np.int64] = sizes * params.alpha.numerator // params.alpha.denominator
+    """Return the sensitive members allowed in groups of given sizes.
+
+    Smaller ones than k have fewer who may leave, and may have as many as one of k.
+    """
+    counted = np.maximum(sizes, params.k)
+    most: NDArray[np.int64] = counted * params.alpha.numerator // params.alpha.denominator
     return most
 
 
@@ -151,9 +161,10 @@ def _cut(nodes: _Nodes, params: PrivacyParams, ways: tuple[Way, ...]) -> _Cuts:
                 continue
             at = np.flatnonzero(np.repeat(is_open, sizes))
             own = members[at]
-            count = nodes.columns[np.repeat(column[is_open], sizes[is_open]), own]
-            order, n_lower = _best(count, nodes.is_sensitive[own], sizes[is_open], params, way)
-            is_cut = np.repeat(n_lower > 0, sizes[is_open])
+            n = sizes[is_open]
+            count, k = nodes.columns[np.repeat(column[is_open], n), own], nodes.least[is_open]
+            order, n_lower = _best(count, nodes.is_sensitive[own], n, k, params, way)
+            is_cut = np.repeat(n_lower > 0, n)
             found.order[at[is_cut]] = at[order[is_cut]]
             found.n_lower[is_open] = n_lower
     return found
@@ -174,6 +185,7 @@ def _best(
     count: NDArray[np.int32],
     is_sensitive: NDArray[np.bool_],
     sizes: NDArray[np.int64],
+    least: NDArray[np.int64],
     params: PrivacyParams,
     way: Way,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -182,7 +194,8 @@ def _best(
     `count` and `is_sensitive` are those of the members, one node after the other; 0 is returned
     for a node that cannot be cut in this way.
     """
-    k, node = params.k, np.repeat(np.arange(len(sizes)), sizes)
+    node = np.repeat(np.arange(len(sizes)), sizes)
+    k = least[node]
     order = _order(count, is_sensitive, node, is_mixed=way.is_mixed)
     count, last = count[order], np.cumsum(sizes)
     # The cut after each member: how many are below it in its node, and above.

@@ -23,6 +23,14 @@ from ktsafe.sequence.people.step_context import StepContext
 PUBLISHED_END = 2**62
 """Published ids are drawn below this."""
 
+FEW_TIES, MANY_TIES = 2, -1
+"""How many people more than others cohorts begin with in the half of a class that has the fewest
+ties, and in the other one. People with few ties leave sooner, and little is shown of them, so a
+larger cohort costs little (decision 84)."""
+
+HALVED_MIN = 4
+"""Cohorts that a class must be enough for to be halved."""
+
 
 def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bool = False) -> None:
     """Publish withheld people together, at least k a class, within alpha.
@@ -49,14 +57,16 @@ def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bo
             state.form_cohorts(places)
             continue
         ever = state.places.ever[places] == 1
-        calls.append((places, counts[first:last], ever, _nodes(context, cls, people, ever)))
+        own, nodes = counts[first:last], _nodes(context, cls, people, ever)
+        halves, least = (nodes, None) if nodes else _halves(context, own, ever)
+        calls.append((places, own, ever, halves, least))
     state.assign_places(settled, np.concatenate(published))
     if not calls:
         return
     # A class is a part: its cohorts need no other class.
-    whose, rows_of_counts, ever, nodes = zip(*calls, strict=True)
+    whose, rows_of_counts, ever, nodes, least = zip(*calls, strict=True)
     forming, seeds = repeat(context.spec.forming), context.seeds(len(calls))
-    found = context.run(cohorts_of_class, rows_of_counts, ever, forming, seeds, nodes)
+    found = context.run(cohorts_of_class, rows_of_counts, ever, forming, seeds, nodes, least)
     for places, (cohort, _) in zip(whose, found, strict=True):
         state.form_cohorts(places, cohort.astype(np.int64))
 
@@ -102,6 +112,26 @@ def _nodes(
         nodes.append(node)
     is_whole = not _lacking(context, len(node), int(ever[node].sum())) if len(node) else True
     return nodes if is_whole else None
+
+
+def _halves(
+    context: StepContext, counts: csr_array, ever: NDArray[np.bool_]
+) -> tuple[list[NDArray[np.int64]] | None, list[int] | None]:
+    """Return those with few ties and those with many, and how large their cohorts are at least.
+
+    The border is the one near the middle that makes for most cohorts. None: they stay together.
+    """
+    n, k = len(ever), context.spec.forming.k
+    if context.spec.margin + MANY_TIES < 1 or n < HALVED_MIN * k:
+        return None, None
+    few, many = k + FEW_TIES, k + MANY_TIES
+    order = np.argsort(counts.sum(axis=1), kind="stable")
+    borders = np.arange(n // 2 - few, n // 2 + few)
+    n_cohorts = borders // few + (n - borders) // many
+    border = borders[np.lexsort((np.abs(2 * borders - n), -n_cohorts))[0]]
+    halves = np.split(order, [border])
+    is_whole = not any(_lacking(context, len(half), int(ever[half].sum())) for half in halves)
+    return (halves, [few, many]) if is_whole else (None, None)
 
 
 def _lacking(context: StepContext, members: int, sensitive: int) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.anonymization.exact.tree_cuts import bearable
 from ktsafe.anonymization.shown_values import of_purpose, places_of_values
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING
@@ -128,11 +129,10 @@ def _company(context: StepContext, drawn: list[int], wanted: int, *, is_seen: bo
 
 def _has_room(context: StepContext, label: int) -> bool:
     """Whether one more member of a cohort may be published sensitive."""
-    alpha = context.spec.forming.alpha
     places = context.state.places
     members = places.members[label]
-    after = int(places.ever[members].sum()) + 1
-    return after * alpha.denominator <= len(members) * alpha.numerator
+    most = bearable(np.array(len(members)), context.spec.forming)
+    return bool(places.ever[members].sum() < most)
 
 
 def _suppressed(context: StepContext) -> int:

@@ -27,6 +27,10 @@ from ktsafe.sequence.ties.pairs import PairOfClasses
 GAIN = 2.0
 """What a tie gains, where an edge costs 1 at the aim of least cost."""
 
+CLOSENESS = 2.0
+"""How many times as much as in single releases the closeness of its ends changes what an edge
+gains: else what is drawn would drown it, and triangles would be fewer release by release."""
+
 YOUNG = 7.0
 """What a young tie gains more, where few are young."""
 
@@ -68,7 +72,8 @@ def gains(pair: PairOfClasses, close: NDArray[np.int64]) -> NDArray[np.float64]:
     be shown. They gain more, the fewer they are; where half of the ties are young, or more, age
     tells nothing apart.
     """
-    gain: NDArray[np.float64] = GAIN * (pair.candidates[1] + supported(close) - 1)
+    closer = CLOSENESS * (supported(close) - 1)
+    gain: NDArray[np.float64] = GAIN * (pair.candidates[1] + closer)
     share = pair.is_young.mean() if pair.n_ties else 0.0
     gain[: pair.n_ties] += YOUNG * max(0.0, 1 - 2 * share) * pair.is_young
     return gain

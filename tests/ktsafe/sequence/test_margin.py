@@ -89,7 +89,7 @@ def broken(rows: list[tuple[int, int, int, int]]) -> int:
     return sum(
         n_people < PARAMS.k or n_ill > PARAMS.alpha * n_people
         for n_people, n_ill, n_lost, _ in rows
-        if n_lost <= MARGIN
+        if n_lost < MARGIN
     )
 
 
@@ -98,7 +98,7 @@ def test_while_a_margin_lasts_k_candidates_are_people_and_alpha_holds_of_them() 
     rows = followed(MARGIN)
     assert broken(rows) == 0
     assert {0, 1, MARGIN} <= {n_lost for _, _, n_lost, _ in rows}
-    assert min(n_first for *_, n_first in rows) == PARAMS.k + MARGIN
+    assert min(n_first for *_, n_first in rows) == PARAMS.k + MARGIN - 1
 
 
 def test_a_margin_that_is_ignored_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,21 @@ def test_a_sequence_remembers_its_margin() -> None:
     twin = SequenceEngine.from_pages(dict(sequence.pages()))
     assert twin.figures() == sequence.figures()
     sizes = Counter(sequence.cohorts().tolist())
-    assert min(sizes.values()) == PARAMS.group_size_min + sequence.figures().margin
+    assert min(sizes.values()) == PARAMS.group_size_min + sequence.figures().margin - 1
+
+
+@pytest.mark.parametrize(("margin", "expected"), [(0, 3), (1, 4), (2, 4), (3, 5)])
+def test_people_with_few_ties_begin_with_a_greater_margin(margin: int, expected: int) -> None:
+    """Cohorts are larger in the half of a class with fewer ties, where there is a margin."""
+    sequence = World(300, 900, 1).begin(margin=margin)
+    released, cohorts = sequence.released(), sequence.cohorts()
+    graph, keys = sequence.truth()
+    degree = dict(zip(keys.tolist(), np.diff(graph.indptr).tolist(), strict=True))
+    ties = [degree[key] for key in released.keys.tolist()]
+    mean_of = np.bincount(cohorts, ties) / np.bincount(cohorts)
+    sizes, many = np.bincount(cohorts), mean_of > np.median(mean_of)
+    assert sizes.min() == expected
+    assert (sizes[~many].mean() - sizes[many].mean() > 1) == (margin > 1)
 
 
 @pytest.mark.parametrize(("n_going", "n_changed"), [(4, 0), (5, 4), (8, 8)])
