@@ -240,7 +240,7 @@ def test_ties_gain_more_the_closer_their_ends_are() -> None:
     gain = next_edges.gains(dataclasses.replace(pair, young_shown=pair.young_shown & False), close)
     assert (np.diff(gain[np.argsort(close, kind="stable")]) >= 0).all()
     assert math.isclose(gain.mean(), next_edges.GAIN)
-    assert gain.max() <= next_edges.GAIN * (1 + SUPPORT / 2)
+    assert gain.max() <= next_edges.GAIN * (1 + next_edges.CLOSENESS * SUPPORT / 2)
 
 
 def test_a_first_release_is_as_dark_as_it_makes_up_for() -> None:
