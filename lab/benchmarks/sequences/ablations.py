@@ -33,6 +33,7 @@ TIES: Final[dict[str, Changed]] = {
     "bounds of totals": {"ties.next_edges.LEAST": 0.0, "ties.next_edges.MOST": 1e9},
     "as many edges more as are dark": {"ties.next_edges.TURN": math.inf},
     "young ties gain more": {"ties.next_edges.YOUNG": 0.0},
+    "closeness counts twice": {"ties.next_edges.CLOSENESS": 1.0},
     "part of a gain is drawn": {"ties.next_edges.CHANCE": 0.0},
     "inserted edges always gain": {"ties.next_edges.GAIN_MIN": -9.0},
     "least change before a pair is looked at": {"ties.planning.STALE_MIN": 0.0},
@@ -51,16 +52,17 @@ TIES: Final[dict[str, Changed]] = {
 """By what it does: what plans ties."""
 
 PEOPLE: Final[dict[str, Changed]] = {
-    "two cohorts of newcomers": {"people.births.COHORTS_MIN": 1},
-    "one cohort in large classes": {"people.births.SMALL_PART": 10**9},
-    "new classes wait for likeness": {"people.births._are_alike": lambda *_: True},
-    "leaves of waiting people": {"people.new_cohorts._nodes": _nothing},
+    "two cohorts of newcomers": {"people.cohorts.COHORTS_MIN": 1},
+    "one cohort in large classes": {"people.cohorts.SMALL_PART": 10**9},
+    "new classes wait for likeness": {"people.cohorts._are_alike": lambda *_: True},
+    "leaves of waiting people": {"people.cohorts._nodes": _nothing},
     "neither likeness nor leaves": {
-        "people.births._are_alike": lambda *_: True,
-        "people.new_cohorts._nodes": _nothing,
-        "people.births._grow_tree": _nothing,
+        "people.cohorts._are_alike": lambda *_: True,
+        "people.cohorts._nodes": _nothing,
+        "people.cohorts._grow_tree": _nothing,
     },
-    "newcomers of two slots": {"people.births.SLOTS_MIN": 1},
+    "greater margins for few ties": {"people.cohorts._halves": lambda *_: (None, None)},
+    "newcomers of two slots": {"people.cohorts.SLOTS_MIN": 1},
     "groups move": {"sequence.SequenceEngine.policy": EXACT._replace(move=lambda _: set())},
     "sybil_margin = 0": {"sybil_margin": 0},
     "birth_wait_max = 2": {"birth_wait_max": 2},
