@@ -57,9 +57,9 @@ def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bo
             state.form_cohorts(places)
             continue
         ever = state.places.ever[places] == 1
-        own, nodes = counts[first:last], _nodes(context, cls, people, ever)
-        halves, least = (nodes, None) if nodes else _halves(context, own, ever)
-        calls.append((places, own, ever, halves, least))
+        own, leaves = counts[first:last], _nodes(context, cls, people, ever)
+        cut = (leaves, None) if leaves else _halves(context, own, ever)
+        calls.append((places, own, ever, *cut))
     state.assign_places(settled, np.concatenate(published))
     if not calls:
         return
