@@ -33,7 +33,7 @@ from ktsafe.stream.files.release_figures import (
     release_figures,
 )
 from ktsafe.stream.files.releases_read import Manifest, Release, read_manifest, read_release
-from ktsafe.stream.maintenance.withdrawals import note, noted
+from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim
@@ -250,7 +250,7 @@ class Snapshotter:
 
     def is_withdrawn(self, release_id: str) -> bool:
         """Whether its owner has withdrawn a release, by its private audit."""
-        return noted(self._settings.audit_dir / release_id) is not None
+        return (self._settings.audit_dir / release_id / WITHDRAWN).exists()
 
     def note_withdrawal(self, bundle: ReleaseBundle) -> None:
         """Note that a release at the sink is withdrawn, where the state is older than that."""

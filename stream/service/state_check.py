@@ -57,6 +57,7 @@ def check_parts(parts: Parts, schema: Schema) -> Examined:
         # Releases that are judged together need all their mappings; others may have been removed.
         is_needed = release.has_audit and bool(found.pages) and release.sequence_id == current
         folder = parts.audits / release.release_id
+        noted(folder)
         if is_needed or folder.exists():
             check_recorded(release, parts.audits)
         if is_needed and AUDIT not in release.audit:

@@ -21,12 +21,16 @@ from ktsafe.connectors.snapshots.dumps import place_of, read_dump
 from ktsafe.reader.published import StudiedRelease
 from ktsafe.state.changes import Stamp, VertexUpsert
 from ktsafe.state.errors import StateMismatch
+from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.ingest.debezium import MirroredTable
 from ktsafe.stream.ingest.own_tables import OwnTables
+from ktsafe.stream.maintenance import backup
 from ktsafe.stream.maintenance.erasure import erase_persons
 from ktsafe.stream.maintenance.remains import remains
+from ktsafe.stream.process.private_folder import STORE
+from ktsafe.stream.service.state_check import check_parts
 from tests import feeds
 from tests.databases import scripts
 from tests.databases.mirrors import (
@@ -70,6 +74,18 @@ def test_a_store_on_disk_does_the_same(tmp_path) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_every_release_shows_what_the_database_held_at_its_slot(tmp_path, seed: int) -> None:
     """Of one partition or three, with the service and its slots: the truth at each of them."""
+    world, at = _world(tmp_path, seed)
+    world.run(ingest={"event_format": tables()})
+    assert world.cuts
+    assert not world.letters
+    for name, (people, ties) in world.cuts.items():
+        slot_us = _slot_us(name)
+        right = expected(*at[max(time_us for time_us in at if time_us <= slot_us)])
+        assert not compared((people, {frozenset(tie) for tie in ties}), right), name
+
+
+def _world(folder: Path, seed: int, **how: Any) -> tuple[World, dict[int, Any]]:
+    """Return a service on a database's log, and the database at each time."""
     rng = random.Random(seed)
     history = History(seed)
     database, log, at = history.database, MemoryLog(partitions=rng.choice((1, 3))), {}
@@ -83,15 +99,36 @@ def test_every_release_shows_what_the_database_held_at_its_slot(tmp_path, seed: 
         told += written(database.commit(transaction), database, now_us, 1000 * n, schemas=False)
         at[now_us] = truth(database.all_rows())
     scattered(log, told, rng)
-    world = World(tmp_path, [[]], schema=SCHEMA)
+    world = World(folder, [[]], schema=SCHEMA, **how)
     world.log, world.now_s = log, now_us / SECOND_US + 10
-    world.run(ingest={"event_format": tables()})
-    assert world.cuts
-    assert not world.letters
-    for name, (people, ties) in world.cuts.items():
-        slot_us = _slot_us(name)
-        right = expected(*at[max(time_us for time_us in at if time_us <= slot_us)])
-        assert not compared((people, {frozenset(tie) for tie in ties}), right), name
+    return world, at
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_a_backup_of_rows_goes_on_to_the_same_bytes(tmp_path, seed: int) -> None:
+    """Restored in the midst, with the first releases at the sink, and with all of them."""
+    folder = tmp_path / "private"
+    world, at = _world(folder, seed, store=disk_store(folder / STORE, SCHEMA))
+    rows = {"event_format": tables()}
+    world.run(ingest=rows, stopping=lambda: bool(world.releases.releases))
+    store = world.open_store()
+    assert store.holds_rows
+    frozen = backup.freeze(store, lambda name: folder / "staging" / name)
+    parts = backup.parts_of(frozen, folder, frozen=True)
+    check_parts(parts, SCHEMA)
+    backup.copy(parts, tmp_path / "backup", now_us=7)
+    first = dict(world.releases.releases)
+    world.run(ingest=rows)
+    wanted = world.releases.releases
+    assert len(wanted) > len(first)
+    for n, there in enumerate((first, wanted)):
+        private = tmp_path / str(n)
+        backup.restore(tmp_path / "backup", private, lambda path: examine(path, SCHEMA))
+        again, _ = _world(private, seed, store=disk_store(private / STORE, SCHEMA))
+        again.releases.releases.update(there)
+        again.run(ingest=rows)
+        assert again.releases.releases == wanted
+        assert not compared(graph(again.open_store().snapshot()), expected(*at[max(at)]))
 
 
 @pytest.mark.parametrize("ties", sorted(set(CHOICES), key=str))

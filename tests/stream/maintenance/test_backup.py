@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from ktsafe.connectors.base import WITHDRAWN
 from ktsafe.state.errors import StateCorrupted, StateUnusable
 from ktsafe.state.folder import hold
 from ktsafe.state.inspection import examine
@@ -18,6 +19,7 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.config.places import RESTORING, STORE, check_finished
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.maintenance import backup
+from ktsafe.stream.maintenance.withdrawals import marker, note, noted
 from ktsafe.stream.service.state_check import check_parts
 from tests import running, services
 from tests.memory_connectors import Crash
@@ -84,6 +86,27 @@ def test_a_store_at_rest_is_copied_without_being_opened(made, tmp_path):
     finally:
         opened.close()
     assert not is_held_for_others(store)
+
+
+def test_a_damaged_note_of_a_withdrawal_is_not_backed_up(made):
+    """The sink is not asked. What an older version noted had no sum, and is as it was."""
+    world, _ = made
+    release_id = min(world.releases.releases)
+    audit, why = world.folder / "audit" / release_id, marker(release_id, "now", "It names people.")
+    note(audit, why)
+    path = audit / WITHDRAWN
+    told = path.read_bytes()
+    parts = backup.parts_of(world.folder / STORE, world.folder, frozen=False)
+    check_parts(parts, SCHEMA)
+    for place in range(len(told)):
+        path.write_bytes(told[:place] + bytes([told[place] ^ 1 << place % 8]) + told[place + 1 :])
+        with pytest.raises(StateCorrupted, match="Withdraw the release again"):
+            noted(audit)
+    with pytest.raises(StateCorrupted, match="Withdraw the release again"):
+        check_parts(parts, SCHEMA)
+    path.write_bytes(why)
+    check_parts(parts, SCHEMA)
+    assert noted(audit) == why
 
 
 def is_held_for_others(store):
