@@ -51,7 +51,7 @@ Marked: TypeAlias = tuple[str | None, bool]
 class EdgeAdd(msgspec.Struct, frozen=True, gc=False):
     """The edge is present from `stamp` on, while both ends exist.
 
-    An end that is absent may be named by its keyed hash. Of a pair each kind and direction comes
+    Rows name its ends by their keyed hashes. Of a pair each kind and direction comes
     and goes by itself; `mark` is both, None without either.
     """
 

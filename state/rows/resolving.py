@@ -122,6 +122,7 @@ class _Resolution:
         self._around: dict[bytes, set[bytes]] = {}  # Of aliases the first pairs in `_pairs`.
         self._n_around = 0
         self._ids: dict[bytes, str] = {}
+        self._aliases: dict[str, bytes] = {}
         self._row_keys: dict[tuple[str, bytes], bytes] = {}
         self._came: dict[bytes, None] = {}  # Those who had left, and are there.
         self._left: set[bytes] = set()  # Those who left now, for good or not: so did their ties.
@@ -300,19 +301,12 @@ class _Resolution:
         low, high = pair[1:17], pair[17:]
         counts, was_tie = is_tie(self._pairs[pair], self._schema.ties), self._counted[pair]
         if counts and (not was_tie or self._has_moved(low) or self._has_moved(high)):
-            self._changes.append(EdgeAdd(self._stamp(), self._end(low), self._end(high)))
+            self._changes.append(EdgeAdd(self._stamp(), low, high))
         elif was_tie and not counts:
-            self._changes.append(EdgeRemove(self._stamp(), self._end(low), self._end(high)))
+            self._changes.append(EdgeRemove(self._stamp(), low, high))
 
     def _has_moved(self, alias: bytes) -> bool:
         return alias in self._came or alias in self._left
-
-    def _end(self, alias: bytes) -> str | bytes:
-        """Return the id of a person that is there, or was named now; else the alias."""
-        if (given := self._ids.get(alias)) is not None:
-            return given
-        named = self._name(alias)
-        return alias if named is None or named.id is None else named.id
 
     def _stamp(self) -> Stamp:
         self._n += 1
@@ -435,8 +429,10 @@ class _Resolution:
 
     def _alias(self, person: str | None) -> bytes:
         assert person is not None
-        alias = self._hashes.of(person)
-        self._ids[alias] = person
+        alias = self._aliases.get(person)
+        if alias is None:
+            alias = self._aliases[person] = self._hashes.of(person)
+            self._ids[alias] = person
         return alias
 
 

@@ -162,10 +162,10 @@ class RowJudge:
             return TableCleared(stamp, name, source.position()), None
         if change.op not in {"c", "r", "u", "d"}:
             raise MalformedEvent("unknown_event_type", "at op")
-        before, after = row_of(change.before), row_of(change.after)
-        if change.op == "d":
-            after = None
-        elif after is None:
+        # What the row was before is held, unless it has no key by which it is known.
+        before = row_of(change.before) if record.key is None else None
+        after = None if change.op == "d" else row_of(change.after)
+        if after is None and change.op != "d":
             raise MalformedEvent("missing_field", "at after")
         key, former = listed.keys(record.key, before, after)
         row, error = None, None

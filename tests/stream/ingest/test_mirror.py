@@ -23,13 +23,13 @@ from ktsafe.state.changes import Stamp, VertexUpsert
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.config.places import STORE
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.ingest.debezium import MirroredTable
 from ktsafe.stream.ingest.own_tables import OwnTables
 from ktsafe.stream.maintenance import backup
 from ktsafe.stream.maintenance.erasure import erase_persons
 from ktsafe.stream.maintenance.remains import remains
-from ktsafe.stream.process.private_folder import STORE
 from ktsafe.stream.service.state_check import check_parts
 from tests import feeds
 from tests.databases import scripts
