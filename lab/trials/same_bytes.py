@@ -67,7 +67,7 @@ def drawn(size=32):
 secrets.token_bytes = drawn
 secrets.token_hex = lambda size=32: drawn(size).hex()
 from pathlib import Path
-from ktsafe.stream.commands.run import serve
+from ktsafe.stream.service.assembly import serve
 from ktsafe.stream.config import settings
 serve(settings.load(Path(sys.argv[1])), drain=True)
 """
