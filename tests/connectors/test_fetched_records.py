@@ -117,11 +117,11 @@ def test_a_damaged_batch_is_refused(place: int) -> None:
         fetched(FetchedRecords, bytes(data), 0, []).take(1)
 
 
-@pytest.mark.parametrize("value", [b"\xff" * 12, b"\x00" * 5 + b"\x02\x03\xff\x7f", b""])
-def test_a_batch_that_does_not_read_back_is_refused(value: bytes) -> None:
-    """A checksum that is right does not make records of any bytes."""
+@pytest.mark.parametrize("value", [b"\xff" * 12, b"\x00" * 5 + b"\x02\x03\xff\x7f", b"", None])
+def test_a_batch_that_does_not_read_back_is_refused(value: bytes | None) -> None:
+    """A checksum that is right does not make records of any bytes, or of more than them (None)."""
     data = bytearray(batch("plain", [(1, 5, None, b"x" * 40, [])], 0, False, -1))
-    data[61:] = value
+    data[61:] = data[61:] + b"\0" if value is None else value
     data[8:12] = struct.pack(">i", len(data) - 12)
     data[17:21] = struct.pack(">I", calc_crc32c(memoryview(bytes(data))[21:]))
     with pytest.raises(CorruptRecordError):
