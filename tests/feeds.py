@@ -39,8 +39,8 @@ def ends(event: Event) -> tuple[str, ...]:
 def fold(partitions: Sequence[Sequence[Event]], attributes: Iterable[str]) -> Graph:
     """Return the graph that events make, applied in stamp order: (vertices, edges).
 
-    Vertices map ids to attribute texts ("-" where missing); edges are ascending pairs. No lateness
-    bound is applied.
+    Vertices map ids to attribute texts ("-" where missing); edges are ascending pairs, of any kind
+    or direction, each of which comes and goes by itself. No lateness bound is applied.
     """
     stamped = [
         (time_us(event), p, offset, event)
@@ -49,7 +49,7 @@ def fold(partitions: Sequence[Sequence[Event]], attributes: Iterable[str]) -> Gr
     ]
     names = tuple(attributes)
     vertices: dict[str, dict[str, str]] = {}
-    ties: dict[str, set[str]] = defaultdict(set)
+    ties: dict[str, set[tuple[str, Any]]] = defaultdict(set)
     for *_, event in sorted(stamped, key=lambda item: item[:3]):
         match event["type"]:
             case "vertex.upsert":
@@ -58,16 +58,18 @@ def fold(partitions: Sequence[Sequence[Event]], attributes: Iterable[str]) -> Gr
                 values |= {n: "-" if v is None else str(v) for n, v in given.items() if n in names}
             case "vertex.delete":
                 vertices.pop(event["id"], None)
-                for other in ties.pop(event["id"], set()):
-                    ties[other].discard(event["id"])
-            case "edge.add":
-                ties[event["source"]].add(event["target"])
-                ties[event["target"]].add(event["source"])
-            case "edge.remove":
-                ties[event["source"]].discard(event["target"])
-                ties[event["target"]].discard(event["source"])
+                for other, mark in ties.pop(event["id"], set()):
+                    ties[other].discard((event["id"], mark))
+            case what:
+                one, other = event["source"], event["target"]
+                mark = event.get("kind"), one if event.get("directed") else None
+                for own, tie in ((one, (other, mark)), (other, (one, mark))):
+                    (ties[own].add if what == "edge.add" else ties[own].discard)(tie)
     edges = {
-        (u, v) for u, others in ties.items() for v in others if u < v and {u, v} <= vertices.keys()
+        (u, v)
+        for u, others in ties.items()
+        for v, _ in others
+        if u < v and {u, v} <= vertices.keys()
     }
     return vertices, edges
 

@@ -20,6 +20,7 @@ GAP = b"an offset without a record"
 TOPICS = ("feed", "another")
 """Of partitions in turn, where a feed is sharp. At equal times the second one's come first."""
 LATENESS_S = SLOT_S * 8
+MARKS = ({}, {"kind": "friend"}, {"kind": "boss", "directed": True}, {"directed": True})
 SNAPPED = 0.7
 """Events of the last part of a slot happen exactly at it, where a feed is sharp."""
 
@@ -64,6 +65,18 @@ def _event(dice: random.Random, at_s: float, people: list[str]) -> feeds.Event:
         return event("vertex.delete", at_s, dice.choice(people))
     kind = "edge.add" if chance < 0.9 else "edge.remove"
     return event(kind, at_s, *dice.sample(people, 2))
+
+
+def marked(dice: random.Random, partitions: list[list[Item]]) -> list[list[Item]]:
+    """Return a feed whose ties have kinds and directions; what is sent twice has the same."""
+    marks: dict[int, dict[str, object]] = {}
+
+    def with_mark(item: Item) -> Item:
+        if not isinstance(item, dict) or "source" not in item:
+            return item
+        return item | marks.setdefault(id(item), dice.choice(MARKS))
+
+    return [list(map(with_mark, items)) for items in partitions]
 
 
 def sharpened(

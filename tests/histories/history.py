@@ -53,6 +53,9 @@ ROWS_ONE_IN: Final = 16
 ROWS: Final = (8, 15)
 """Remainders of seeds whose feed is a changelog; those of the second one are sharp."""
 CLAIMS_MORE_ONE_IN: Final = 4
+KINDS_ONE_IN: Final = 32
+KINDS: Final = (9, 10, 23)
+"""Likewise of those whose ties have kinds and directions."""
 
 
 class Backup(NamedTuple):
@@ -109,6 +112,8 @@ class History(Observer):
             if self.is_of_rows
             else feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
         )
+        if not real and seed % KINDS_ONE_IN in KINDS:
+            self.partitions = feed.marked(random.Random(f"kinds {seed}"), self.partitions)
         if self.is_sharp:
             self.partitions = feed.sharpened(
                 self.misfortunes.dice, self.partitions, is_in_order=self.is_in_order

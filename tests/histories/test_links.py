@@ -18,8 +18,11 @@ from tests.integration.conftest import ROOT, new_broker
 COPY = 7
 """A seed with a second service, on a copy of the state."""
 BRIEF = {
-    **{"DAYS": 56, "PIECES": 2},
-    **{"MOMENT_WITHIN_S": 3.0, "TAKES_IT_WITHIN_S": 8.0, "LANDS_WITHIN_S": 3.0},
+    "DAYS": 56,
+    "PIECES": 2,
+    "MOMENT_WITHIN_S": 3.0,
+    "TAKES_IT_WITHIN_S": 8.0,
+    "LANDS_WITHIN_S": 3.0,
 }
 
 
