@@ -43,6 +43,20 @@ def test_two_classes_are_filled_whenever_that_is_possible(data):
         )
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_one_class_gets_its_degrees_or_is_refused(data):
+    """Within one class every vertex has its degree, and no stub is left over without a word."""
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    r = np.array([data.draw(st.integers(0, sum(sizes) - 1)) for _ in sizes])
+    nothing, wanted = np.zeros((0, 2), dtype=np.int32), np.repeat(r, sizes)
+    filled = realize(pair_of(sizes, []), r, r, nothing, rng=np.random.default_rng(0))
+    assert filled is None or not wanted.sum() % 2
+    if filled is not None:
+        as_set(filled)
+        assert np.array_equal(degrees_of(filled, len(wanted)), wanted)
+
+
 def test_who_draws_a_partner_without_a_way_gets_another():
     """Here every draw but some leaves two edges whose ends find each other, and not their own."""
     pair, degrees = pair_of([4, 4], [4, 4]), np.array([7, 3])
