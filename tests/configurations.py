@@ -1,4 +1,4 @@
-"""What configurations of tests have in common, as TOML; attributes and source are their own."""
+"""What configurations of tests have in common, as TOML."""
 
 KEPT_IN_FILES = """
 [sink]
@@ -13,3 +13,16 @@ folder = "state"
 min_f1 = 0.0
 every = "1d"
 """
+SCHEMA = """
+[attributes]
+quasi_identifiers = ["gender"]
+sensitive = "health"
+sensitive_values = ["ill"]
+"""
+FEED = """
+[source]
+kind = "files"
+paths = ["feed.jsonl"]
+"""
+CONFIG = SCHEMA + FEED + KEPT_IN_FILES
+"""A whole configuration, of files alone."""

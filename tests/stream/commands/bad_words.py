@@ -21,6 +21,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, ano
 from ktsafe.errors import KtsafeError
 from ktsafe.stream.cli import run_command
 from ktsafe.verify import verify
+from tests.configurations import CONFIG, FEED, SCHEMA
 
 VERTICES = "id,gender,health\n" + "".join(
     f"p{i},{'fm'[i % 2]},{'ill' if i == 3 else 'well'}\n" for i in range(24)
@@ -28,32 +29,7 @@ VERTICES = "id,gender,health\n" + "".join(
 EDGES = "source,target\n" + "".join(
     f"p{i},p{(i + step) % 24}\n" for i in range(24) for step in (1, 2)
 )
-SCHEMA = """[attributes]
-quasi_identifiers = ["gender"]
-sensitive = "health"
-sensitive_values = ["ill"]
-"""
-CONFIG = """[attributes]
-quasi_identifiers = ["gender"]
-sensitive = "health"
-sensitive_values = ["ill"]
-[source]
-kind = "files"
-paths = ["feed.jsonl"]
-[sink]
-kind = "files"
-folder = "releases"
-[dead_letters]
-kind = "files"
-path = "dead.jsonl"
-[state]
-folder = "state"
-[release]
-min_f1 = 0.0
-every = "1d"
-"""
-
-KAFKA = CONFIG.replace('kind = "files"\npaths = ["feed.jsonl"]', 'kind = "kafka"\ntopic = "events"')
+KAFKA = CONFIG.replace(FEED, '\n[source]\nkind = "kafka"\ntopic = "events"\n')
 KAFKA += '[kafka]\nbootstrap_servers = ["127.0.0.1:9"]\n'
 
 

@@ -17,36 +17,17 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.maintenance.withdrawals import noted
 from tests import sealed
+from tests.configurations import CONFIG
 
 ROOT = Path(__file__).parents[3]
 RUNBOOK = (ROOT / "ops/runbook.md").read_text()
-CONFIG = """
-[attributes]
-quasi_identifiers = ["gender", "age"]
-sensitive = "health"
-sensitive_values = ["ill"]
-[source]
-kind = "files"
-paths = ["feed.jsonl"]
-[sink]
-kind = "files"
-folder = "releases"
-[dead_letters]
-kind = "files"
-path = "dead.jsonl"
-[state]
-folder = "state"
-[release]
-min_f1 = 0.0
-every = "1d"
-"""
 WHY = "It has a column that was not to be published."
 
 
 @pytest.fixture
 def site(tmp_path):
     """Give the folder of a service that has published three releases."""
-    (tmp_path / "ktsafe.toml").write_text(CONFIG)
+    (tmp_path / "ktsafe.toml").write_text(CONFIG.replace('["gender"]', '["gender", "age"]'))
     for folder in sealed.sealed_releases(tmp_path / "releases", 3):
         (tmp_path / "state" / "audit" / folder.name).mkdir(parents=True)
     return tmp_path
