@@ -12,7 +12,7 @@ from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks.common import propagation as paths
 from ktsafe.assess.attacks.common.propagation import common_neighbours
-from ktsafe.assess.attacks.denoised import denoised
+from ktsafe.assess.attacks.denoised import denoised, weighted_guesses
 from ktsafe.assess.attacks.neighbourhoods import one_hop
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, noisy, random_graph
@@ -101,6 +101,19 @@ def test_without_noise_denoising_changes_nothing() -> None:
     assert found["joint"] == plain["joint"] == found["sure"]
     assert found["joint3"] == plain["joint3"]
     assert found["marginal"] == plain["marginal"]
+
+
+def test_sure_are_ties_that_are_rather_true() -> None:
+    """They count whole, and others not at all."""
+    rng = np.random.default_rng(4)
+    case = noisy(random_graph(80, 300, rng), rng, kept=0.8, added=150, inserted=0)
+    is_true = case.is_true_edge
+    chance = np.where(is_true, 0.6, 0.4)
+    sure, whole = (
+        {r.attack: r.value for r in weighted_guesses(case, PARAMS, each)}[name]
+        for name, each in (("sure", chance), ("joint", is_true.astype(float)))
+    )
+    assert sure == whole
 
 
 def test_random_ties_tell_nothing() -> None:
