@@ -146,3 +146,13 @@ def test_a_row_that_is_lost_is_noticed(family: str) -> None:
         del disk.families[family][key]
         with pytest.raises(StateCorrupted):
             MemoryStore(SCHEMA, disk).snapshot()
+
+
+def test_an_origin_that_comes_later_takes_its_place_in_the_order():
+    """Of two changes of one time that of the later topic wins, though the other came after it."""
+    store = MemoryStore(SCHEMA)
+    people = [VertexUpsert(Stamp(1, "b", 0, n), name, {}) for n, name in enumerate(("ann", "bob"))]
+    store.commit([*people, EdgeAdd(Stamp(5, "b", 0, 2), "ann", "bob")], {})
+    assert store.snapshot().graph.n_edges == 1
+    store.commit([EdgeRemove(Stamp(5, "a", 0, 9), "ann", "bob")], {})
+    assert store.snapshot().graph.n_edges == 1
