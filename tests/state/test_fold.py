@@ -156,3 +156,21 @@ def test_an_origin_that_comes_later_takes_its_place_in_the_order():
     assert store.snapshot().graph.n_edges == 1
     store.commit([EdgeRemove(Stamp(5, "a", 0, 9), "ann", "bob")], {})
     assert store.snapshot().graph.n_edges == 1
+
+
+def test_pages_that_lost_most_ties_are_cut_anew(monkeypatch):
+    """After many ties are forgotten no page is left of before, also none that lost nothing."""
+    monkeypatch.setattr(tie_pages, "TIES", 2)
+    monkeypatch.setattr(tie_pages, "TIES_MAX", 3)
+    disk = MemoryDisk()
+    store = MemoryStore(SCHEMA, disk)
+    names = [f"p{i:02}" for i in range(12)]
+    ends = list(itertools.combinations(names, 2))
+    people = [VertexUpsert(Stamp(1, "t", 0, n), name, {}) for n, name in enumerate(names)]
+    store.commit([*people, *(EdgeAdd(Stamp(2, "t", 0, n), *e) for n, e in enumerate(ends))], {})
+    store._fold()
+    store.commit([EdgeRemove(Stamp(3, "t", 0, n), *e) for n, e in enumerate(ends[:-3])], {})
+    store.prune(9)
+    store._fold()
+    assert len(store._database.all(keys.TIES)) <= 3
+    assert plain(MemoryStore(SCHEMA, disk).snapshot())[1] == {frozenset(e) for e in ends[-3:]}
