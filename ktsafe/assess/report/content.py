@@ -32,7 +32,7 @@ from ktsafe.stream.files.verdict import (
 )
 from ktsafe.stream.formatting import text_of
 
-FORMAT: Final = 2
+FORMAT: Final = 1
 
 GOOD: Final = "Every guarantee is kept for everybody, and no attack exceeds its bound"
 TITLES: Final = {
