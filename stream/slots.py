@@ -1,4 +1,4 @@
-"""The clocks of a service, injected for tests in simulated time."""
+"""Release times, and clocks that tests replace."""
 
 from __future__ import annotations
 

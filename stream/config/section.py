@@ -1,4 +1,4 @@
-"""What all tables of the configuration are made of."""
+"""Tables of a configuration, and secrets that none of them may hold."""
 
 from __future__ import annotations
 

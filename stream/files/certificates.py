@@ -1,4 +1,4 @@
-"""Private permutations of the vertices of a release, in files beside `mapping.csv`.
+"""Private permutations of a release in files, and its seal.
 
 `certificate.csv`, `released_id,image_id`: of an aligned release, what maps it onto itself
 (`ktsafe_lab.verify_hops.certificate`). With it a program verifies a release of any radius in linear

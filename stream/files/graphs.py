@@ -1,4 +1,4 @@
-"""Several sensitive attributes in files, as one composite attribute.
+"""Graphs and schemas in files, with several sensitive attributes as one.
 
     [attributes]
     quasi_identifiers = ["gender"]

@@ -1,4 +1,4 @@
-"""Debezium's column values, by the schema in a record.
+"""Debezium's envelopes: rows, keys, and values of columns by their schema.
 
 A date is a number of days there, and a decimal a text in base64: only the schema of the envelope
 (`value.converter.schemas.enable`) says so. Types that have no one text are refused by their name.

@@ -1,4 +1,4 @@
-"""Whether a JSON object repeats a key, which decoders ignore.
+"""Events of a feed, decoded strictly: a repeated key is refused.
 
 Each key and each text stands between two quotes. So a text has twice as many quotes as it has keys
 and texts, escaped ones not counted; and more than what was decoded of it has, if a key was given

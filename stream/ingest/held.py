@@ -1,4 +1,4 @@
-"""What a feed is made of: events, or rows of tables."""
+"""Records held back, and the kinds of records of a feed."""
 
 from __future__ import annotations
 

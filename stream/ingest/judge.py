@@ -1,4 +1,4 @@
-"""What records come to."""
+"""Judges of the records of a feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of attributes that a table spelt, as the store keeps them."""
+"""An owner's tables as a feed: rows of people and of ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasures by command, noted beside the private folder, against older backups.
+"""Erasure of people from disk, and notes against older backups.
 
 The folder itself may be lost, which is why it is restored. A line holds the keyed hash of an id, by
 the secret that the store shares with its backups, and when the erasure was: it names nobody else.

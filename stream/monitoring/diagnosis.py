@@ -1,4 +1,4 @@
-"""What a service says of itself: `/status.json` and `ktsafe status` show this."""
+"""The report on a service: figures, problems, and their remedies."""
 
 from __future__ import annotations
 

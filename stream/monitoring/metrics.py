@@ -1,4 +1,4 @@
-"""The table of the secret metrics: cost of the last release, people among candidates, attacks.
+"""Metrics for Prometheus; those that tell secrets stand apart.
 
 The number of inserted vertices and edges of a release is secret to its readers. These
 metrics are for a Prometheus and dashboards that only the operators of the true graph see; they

@@ -1,4 +1,4 @@
-"""Answers of the HTTP endpoints, by path and headers alone.
+"""The HTTP endpoints of a service, their answers and their token.
 
 `/status.json` tells what `ktsafe status` shows, `/metrics` is for Prometheus. `/healthz` and
 `/readyz` tell nothing but a word, and need no token: probes have none.

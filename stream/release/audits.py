@@ -1,4 +1,4 @@
-"""The true graph at any time, from a feed in files.
+"""The truth of an audit: mappings, and true graphs from a feed.
 
 It is an audit's own reading.
 

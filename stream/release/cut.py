@@ -1,4 +1,4 @@
-"""Where in the feed a release was cut, encrypted in its manifest.
+"""Cuts of a feed: when one is due, and its encrypted place.
 
 A lost state is rebuilt from it.
 

@@ -1,4 +1,4 @@
-"""The auditor of the gate across restarts.
+"""Pages of a sequence in the ledger, its auditor's among them.
 
 What it has learned is durable with each release.
 

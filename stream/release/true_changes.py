@@ -1,4 +1,4 @@
-"""What changed in the true graph between two snapshots, as the mechanism wants it.
+"""True changes between two snapshots, and how releases follow them.
 
 Two snapshots of one running store number vertices and codes alike, so they are compared position by
 position: one pass over arrays, and work for what differs. After a restart the

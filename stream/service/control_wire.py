@@ -1,4 +1,4 @@
-"""What goes over the control socket.
+"""Messages over the control socket, and the client that asks.
 
 A question and its answer, each a line of JSON.
 

@@ -1,4 +1,4 @@
-"""A task for another process's worker, and its execution there.
+"""Tasks on a Dask cluster, and their execution in a worker.
 
 What a task reads is in a file that its sender keeps: the task names path and offsets, and the
 worker maps them into memory. So a task is small, and a second worker needs nothing else.
