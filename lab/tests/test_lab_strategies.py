@@ -15,8 +15,8 @@ from ktsafe import AnonymizeOptions, AttributedGraph, NotKTSafe, PrivacyParams, 
 from ktsafe.anonymization.strategies import Effort, is_own, strategy_named, strategy_names
 from ktsafe.graph.datasets import uniform
 from tests.ktsafe.anonymization.exact.graphs import graphs as few_classes
+from tests.ktsafe.anonymization.test_anonymize import check_order, check_release
 from tests.ktsafe.small_graphs import graphs, privacy_params
-from tests.ktsafe.test_anonymize import check_order, check_release
 
 SAFE = ("attribute", "tolerant")
 OFFERED = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"][
