@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
 from ktsafe.errors import AbsentFromGraph, WrittenOtherwise
-from ktsafe.graph.edges import adjacency, edge_keys
+from ktsafe.graph.edges import edge_keys
 from tests import naive
 from tests.graphs import attributed, small_graphs
 from tests.naive import Small
@@ -125,24 +125,6 @@ def test_adjacency_is_that_of_the_edges(graph: Small) -> None:
             assert (built.qi_classes[u] == built.qi_classes[v]) == same
     if n:
         assert sorted(set(built.qi_classes.tolist())) == list(range(built.qi_classes.max() + 1))
-
-
-@given(small_graphs(), st.randoms(use_true_random=False))
-@settings(deadline=None)
-def test_the_order_of_edges_does_not_matter(graph: Small, order: random.Random) -> None:
-    """Shuffled and turned round, they have the adjacency of those that ascend."""
-    ascending = np.array(sorted(sorted(e) for e in graph.edges), dtype=np.int32).reshape(-1, 2)
-    shuffled = [order.sample(edge, 2) for edge in ascending.tolist()]
-    order.shuffle(shuffled)
-    n = len(graph.is_sensitive)
-    found, other = (
-        adjacency(n, ascending),
-        adjacency(n, np.array(shuffled, np.int64).reshape(-1, 2)),
-    )
-    assert [each.tolist() for each in found] == [each.tolist() for each in other]
-    for edge in shuffled[:1]:
-        with pytest.raises(InvalidGraph, match="given twice"):
-            adjacency(n, np.array([*shuffled, edge[::-1]]))
 
 
 @given(small_graphs())
