@@ -161,7 +161,7 @@ def place(broker: Guarded, tmp_path: Path) -> Place:
         "group": (ResourceType.GROUP, f"group-{number}", ACLOperation.READ),
         "transactions": (
             ResourceType.TRANSACTIONAL_ID,
-            f"publisher-{number}",
+            f"ktsafe-{releases}",
             ACLOperation.WRITE,
         ),
     }

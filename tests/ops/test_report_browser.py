@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from ktsafe.assess.report.dossier import Context, dossier
-from ktsafe.assess.report.page import page, public_content
-from ktsafe.assess.report.page import page as public_page
+from ktsafe.assess.report.page import page, public_content, public_page
 from tests.ktsafe.assess.report.examples import private, told
 from tests.ops.browser import CONTRAST, Browser, browser
 

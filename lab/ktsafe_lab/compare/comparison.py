@@ -108,7 +108,8 @@ def columns(schema: Schema, *, utility: bool) -> list[str]:
     names += ["alpha_real_max", "alpha_real_above", "beta_median", "beta_above_t"]
     if utility:
         names += ["degree_emd", "pagerank_overlap", "ami", "ami_again"]
-        figures = ["mean_degree", "clustering", "transitivity", "largest_component"]
+        figures = ["mean_degree", "max_degree", "isolated", "clustering"]
+        figures += ["transitivity", "largest_component"]
         figures += ["connected_pairs", "mean_hops"]
         figures += [f"assortativity_{name}" for name in schema.quasi_identifiers]
         names += [f"{figure}_{of}" for figure in figures for of in ("original", "released")]
