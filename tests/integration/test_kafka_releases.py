@@ -302,7 +302,7 @@ def test_broker_killed_while_publishing(
 ) -> None:
     """An outage in the middle of a release is `Unavailable`; afterwards it appears once."""
     monkeypatch.setattr(sink_module, "TRANSACTION_TIMEOUT_S", 4.0)
-    world.kafka = msgspec.structs.replace(world.kafka, request_timeout_s=1)
+    world.kafka = msgspec.structs.replace(world.kafka, request_timeout_s=3)
     sink = world.sink()
     sink.open()
     send = sink._transaction

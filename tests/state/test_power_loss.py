@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from contextlib import closing
@@ -24,7 +25,7 @@ class Disk:
     def __init__(self, path: Path, image: Path, options: list[Any]) -> None:
         self._path, self._image, self._options = path, image, options
         self._n_synced = self._synced()
-        shutil.copytree(path, image)
+        self._take()
 
     def _synced(self) -> int:
         told = self._options[0].get_statistics()
@@ -32,12 +33,29 @@ class Disk:
         assert found
         return int(found[1])
 
+    def _take(self) -> None:
+        """Copy the folder as it is at one moment: again if a flush beside changed it meanwhile."""
+        before: dict[str, tuple[int, int]] | None = None
+        while before is None or before != self._files():
+            before = self._files()
+            shutil.rmtree(self._image, ignore_errors=True)
+            with contextlib.suppress(shutil.Error, FileNotFoundError):
+                shutil.copytree(self._path, self._image)
+
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """Return size and time of change of each file."""
+        found = {}
+        for path in self._path.rglob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                told = path.stat()
+                found[str(path)] = (told.st_size, told.st_mtime_ns)
+        return found
+
     def left(self) -> Path:
         """Return a copy of what would be left now."""
         if (n_synced := self._synced()) > self._n_synced:
             self._n_synced = n_synced
-            shutil.rmtree(self._image)
-            shutil.copytree(self._path, self._image)
+            self._take()
         left = self._image.with_name("left")
         shutil.rmtree(left, ignore_errors=True)
         return Path(shutil.copytree(self._image, left))
