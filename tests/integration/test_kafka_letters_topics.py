@@ -75,7 +75,7 @@ class TestKafkaLetters(LetterContract):
 
 def test_outage(outage: Broker, world: KafkaLetterWorld) -> None:
     """Letters that the broker did not confirm are `Unavailable`, and arrive when tried again."""
-    world.kafka = msgspec.structs.replace(world.kafka, request_timeout_s=1)
+    world.kafka = msgspec.structs.replace(world.kafka, request_timeout_s=2)
     sink = world.sink()
     sink.write([letter(1, b"a")])
     outage.stop(kill=True)

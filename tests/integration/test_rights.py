@@ -37,7 +37,7 @@ AUTHORIZER = {
     # Whoever comes by the plain listener administers; the service comes by the other one.
     "super.users": "User:ANONYMOUS",
 }
-PATIENT = "request_timeout_s = 2\n"
+PATIENT = "request_timeout_s = 3\n"
 NEEDED = ["read events", "write releases", "read releases", "transactions", "write letters"]
 WITHDRAWN = [
     (["read events"], "may no longer be read"),

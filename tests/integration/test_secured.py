@@ -40,7 +40,7 @@ class Site(NamedTuple):
             "bootstrap_servers": [f"127.0.0.1:{self.ports[protocol]}"],
             "security_protocol": protocol,
             "ssl_ca_file": self.file("ca.pem"),
-            "request_timeout_s": 2,
+            "request_timeout_s": 3,
         }
         if protocol == "SSL":
             named |= {"ssl_cert_file": self.file("client.pem")}
