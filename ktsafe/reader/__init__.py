@@ -8,9 +8,9 @@ The graph, and figures with error bars. Needs numpy only.
 Estimate(value=0.257, low=0.243, high=0.271, source='tables')
 """
 
-from ktsafe.reader.estimates import FIGURES, Estimate
+from ktsafe.reader.estimates import FIGURES, Estimate, StudiedTable
 from ktsafe.reader.folders import Change, NotARelease, Releases, Withdrawn, read
-from ktsafe.reader.published import StudiedRelease, StudiedTable
+from ktsafe.reader.published import StudiedRelease
 
 __all__ = [
     "FIGURES",

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from ktsafe.reader.published import StudiedTable
+from ktsafe.reader.estimates import Floats, StudiedTable
 
 Ints = NDArray[np.int64]
-ROUNDS: Final = 40
-"""Of the fit: it changes nothing visible after about 20."""
+RAKES: Final = 100
+"""Rounds in which counts are fitted to the tables of several attributes."""
 PRIOR: Final = 0.5
 """Edges that a pair of classes counts beside those shown, if it has `PRIOR_PAIRS` pairs of people:
 pairs without an edge are gaps, not zeros, and the tables may ask for some there."""
@@ -54,14 +53,13 @@ def calibrated_edges(
     numpy.ndarray
         int64, shape (m', 2), sorted, the lesser end first.
     """
-    n = len(columns[0])
     classes, of = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     of = of.reshape(-1)
     wanted = _fitted(classes, of, edges, tables)
     wanted = np.floor(wanted + rng.random(wanted.shape)).astype(np.int64)
-    graph = _Changing(n, of, np.sort(edges, axis=1))
+    graph = _Changing(len(classes), of, np.sort(edges, axis=1))
     p, q = np.triu_indices(len(classes))
-    change = wanted[p, q] - graph.counts(len(classes))[p, q]
+    change = wanted[p, q] - graph.counts()[p, q]
     steps = np.repeat(np.arange(len(p)), np.abs(change))
     for at in rng.permutation(steps).tolist():
         step = graph.add if change[at] > 0 else graph.drop
@@ -71,7 +69,7 @@ def calibrated_edges(
 
 def _fitted(
     classes: NDArray[np.str_], of: Ints, edges: Ints, tables: Mapping[int, StudiedTable]
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return ties between any two classes, shape (classes, classes), in the upper triangle."""
     people = np.bincount(of, minlength=len(classes)).astype(np.float64)
     possible = np.triu(np.outer(people, people), 1) + np.diag(people * (people - 1) / 2)
@@ -84,26 +82,47 @@ def _fitted(
         values = classes[:, column].tolist()
         at = np.array([[cell.get(frozenset((a, b)), -1) for b in values] for a in values])
         margins.append((at, np.maximum(table.counts, 0).astype(np.float64)))
-    for _ in range(ROUNDS):
-        for at, target in margins:
+    return np.minimum(raked(ties, margins), possible)
+
+
+def raked(counts: Floats, margins: Sequence[tuple[Ints, Floats]]) -> Floats:
+    """Return counts fitted in turn to margins, until their sums are those of all margins.
+
+    Parameters
+    ----------
+    counts:
+        float64, any shape; those that are 0 stay so.
+    margins:
+        Where each count is added up, int64 of the same shape, -1 for nowhere; and the sums.
+
+    Examples
+    --------
+    >>> rows, columns = np.array([[0, 0], [1, 1]]), np.array([[0, 1], [0, 1]])
+    >>> found = raked(np.ones((2, 2)), [(rows, np.array([4.0, 2])), (columns, np.array([3.0, 3]))])
+    >>> found.tolist()
+    [[2.0, 2.0], [1.0, 1.0]]
+    """
+    fitted = counts.copy()
+    for _ in range(RAKES if margins else 0):
+        for at, sums in margins:
             is_told = at >= 0
-            now = np.bincount(at[is_told], ties[is_told], len(target))
-            ties[is_told] *= (target / np.where(now > 0, now, 1.0))[at[is_told]]
-    return np.minimum(ties, possible)
+            now = np.bincount(at[is_told], fitted[is_told], len(sums))
+            fitted[is_told] *= (sums / np.where(now > 0, now, 1.0))[at[is_told]]
+    return fitted
 
 
 @dataclasses.dataclass(eq=False)
 class _Changing:
     """A graph whose edges are added and dropped, with its triangles and paths of two edges."""
 
-    n: int
+    n_classes: int
     of: Ints
     first: dataclasses.InitVar[Ints]
 
     def __post_init__(self, first: Ints) -> None:
-        self._near: list[set[int]] = [set() for _ in range(self.n)]
+        self._near: list[set[int]] = [set() for _ in range(len(self.of))]
         self._between: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self._members = [np.flatnonzero(self.of == c) for c in range(int(self.of.max()) + 1)]
+        self._members = [np.flatnonzero(self.of == c) for c in range(self.n_classes)]
         self._triangles = self._paths = 0
         for u, v in first.tolist():
             self._put(u, v)
@@ -115,9 +134,9 @@ class _Changing:
         found = sorted((min(e), max(e)) for chosen in self._between.values() for e in chosen)
         return np.array(found, dtype=np.int64).reshape(-1, 2)
 
-    def counts(self, n_classes: int) -> Ints:
+    def counts(self) -> Ints:
         """Return edges between any two classes, in the upper triangle."""
-        found = np.zeros((n_classes, n_classes), dtype=np.int64)
+        found = np.zeros((self.n_classes, self.n_classes), dtype=np.int64)
         for pair, chosen in self._between.items():
             found[pair] = len(chosen)
         return found

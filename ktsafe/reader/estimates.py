@@ -8,7 +8,7 @@ nothing gives an interval: how far a graph leans cannot be seen from it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -44,6 +44,23 @@ class Estimate:
     low: float | None
     high: float | None
     source: Literal["tables", "graph"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class StudiedTable:
+    """Noisy counts of the true network, see `ktsafe.statistics.noisy_tables.NoisyTable`."""
+
+    of: str
+    by: str | None
+    cells: Sequence[tuple[str | None, ...]]
+    counts: NDArray[np.int64]
+    scale: float
+    across: str | None = None
+
+    def __repr__(self) -> str:
+        by = " and ".join(name for name in (self.by, self.across) if name is not None)
+        of = f"{self.of} by {by}" if by else self.of
+        return f"<StudiedTable: {of}, {len(self.counts):,} counts, noise of scale {self.scale:g}>"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

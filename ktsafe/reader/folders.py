@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams, KtsafeError
-from ktsafe.reader.estimates import Estimate, Floats, estimate_of
-from ktsafe.reader.published import StudiedRelease, StudiedTable, check_asked, html_table
+from ktsafe.reader.estimates import Estimate, Floats, StudiedTable, estimate_of
+from ktsafe.reader.published import StudiedRelease, check_asked, html_table
 from ktsafe.seals.seals import WITHDRAWN, SealCheck, check_seals, public_key, reason_of
 
 SHOWN_MAX = 20

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
-from ktsafe.reader.calibration import calibrated_edges
+from ktsafe.reader.calibration import calibrated_edges, raked
 from ktsafe.reader.estimates import (
     ACROSS,
     CHANGES,
@@ -23,6 +23,7 @@ from ktsafe.reader.estimates import (
     Estimate,
     FigureCounts,
     Floats,
+    StudiedTable,
     estimate_of,
     laplace,
 )
@@ -52,26 +53,6 @@ def html_table(rows: Iterable[tuple[str, str]]) -> str:
 
 
 # One release as its reader has it: the graph, and figures of the network behind it.
-
-RAKES = 100
-"""Rounds in which weights are fitted to the tables of several attributes."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class StudiedTable:
-    """Noisy counts of the true network, see `ktsafe.statistics.noisy_tables.NoisyTable`."""
-
-    of: str
-    by: str | None
-    cells: Sequence[tuple[str | None, ...]]
-    counts: NDArray[np.int64]
-    scale: float
-    across: str | None = None
-
-    def __repr__(self) -> str:
-        by = " and ".join(name for name in (self.by, self.across) if name is not None)
-        of = f"{self.of} by {by}" if by else self.of
-        return f"<StudiedTable: {of}, {len(self.counts):,} counts, noise of scale {self.scale:g}>"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -410,11 +391,7 @@ class StudiedRelease:
             ends = column[self.edges].tolist()
             at = np.array([cell[a, b] for a, b in ends], dtype=np.int64)
             margins.append((at, np.maximum(table.counts, 0).astype(np.float64)))
-        for _ in range(RAKES if margins else 0):
-            for at, target in margins:
-                now = np.bincount(at, weights, len(target))
-                weights *= (target / np.where(now > 0, now, 1.0))[at]
-        return weights
+        return raked(weights, margins)
 
 
 def check_asked(
