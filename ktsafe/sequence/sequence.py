@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
+from itertools import starmap
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -21,6 +22,8 @@ from ktsafe.sequence.memory.turns import share_of_turn
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.step import EXACT, Step, StepPolicy, make_release
 
+Pair = tuple[tuple[str, ...], tuple[str, ...]]
+
 
 class PlannedPair(NamedTuple):
     """Two classes of people, and the release that planned their edges.
@@ -34,7 +37,7 @@ class PlannedPair(NamedTuple):
         Its index.
     """
 
-    classes: tuple[tuple[str, ...], tuple[str, ...]]
+    classes: Pair
     release: int
 
 
@@ -169,15 +172,21 @@ class SequenceEngine:
         return Released(graph, ids, keys, planned, dark, value_at=value_at)
 
     def _plans(self) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...]]:
-        """Return each pair's planning release, and hidden pairs' last edges."""
+        """Return each pair's planning release, and hidden pairs' last edges.
+
+        A class in parts counts as one: it is as old as the oldest that it shows.
+        """
         state = self._state
         values = state.codes.class_values()
-        found: tuple[list[PlannedPair], list[PlannedPair]] = [], []
+        oldest: tuple[dict[Pair, int], dict[Pair, int]] = {}, {}
         for classes, release in state.current.planned.items():
             first, second = sorted(values[cls] for cls in classes)
-            is_dark = classes not in state.edges.between
-            found[is_dark].append(PlannedPair((first, second), release))
-        return tuple(sorted(found[0])), tuple(sorted(found[1]))
+            known = oldest[classes not in state.edges.between]
+            known[first, second] = min(known.get((first, second), release), release)
+        shown, hidden = oldest
+        dark = {pair: release for pair, release in hidden.items() if pair not in shown}
+        planned, last = (starmap(PlannedPair, sorted(each.items())) for each in (shown, dark))
+        return tuple(planned), tuple(last)
 
     def is_bounded(self) -> bool:
         """Whether nothing that is shown gets older than `SequenceOptions.max_age`.

@@ -16,6 +16,7 @@ from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.class_parts import parted
 from ktsafe.sequence.people.cohorts import depart, move_groups, publish_ready
 from ktsafe.sequence.people.sensitive_updates import (
     exchange_values,
@@ -130,10 +131,11 @@ def apply(context: StepContext, changes: Changes) -> set[int]:
     left = depart(context, np.sort(_rows(state, changes.left)))
     # Here, whatever an erasure took out before: no inserted vertex gets a value that nobody has.
     state.forget_texts(context.spec.configured)
-    _change(state, changes)
+    _change(context, changes)
     if (state.people.rows_of(changes.joined) != NOBODY).any():
         raise InvalidGraph("A person joins that is there already.")
-    state.join(changes.joined, *state.codes.of_all(changes.joined_values))
+    cls, sensitive = state.codes.of_all(changes.joined_values)
+    state.join(changes.joined, parted(context, np.full(len(cls), NOBODY), cls), sensitive)
     _add_ties(state, changes)
     return left
 
@@ -174,13 +176,14 @@ def _remove_ties(state: State, changes: Changes) -> None:
     state.edges.label(edges, ENDED)
 
 
-def _change(state: State, changes: Changes) -> None:
+def _change(context: StepContext, changes: Changes) -> None:
     """Note changed values."""
+    state = context.state
     rows = _rows(state, changes.changed)
     order = np.argsort(rows)
     rows, values = rows[order], [changes.changed_values[i] for i in order.tolist()]
     cls, sensitive = state.codes.of_all(values)
-    state.people.write(rows, cls=cls, sensitive=sensitive)
+    state.people.write(rows, cls=parted(context, rows, cls), sensitive=sensitive)
 
 
 def _show_values(context: StepContext, changes: Changes) -> None:

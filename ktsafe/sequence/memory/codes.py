@@ -33,7 +33,9 @@ class Codes:
     categories:
         Texts of the codes of each attribute, the sensitive one last.
     classes:
-        Quasi-identifier codes of each class.
+        Quasi-identifier codes of each class; those of a class in two parts stand twice.
+    second:
+        Numbers of second parts, by those of the first.
     """
 
     def __init__(
@@ -45,7 +47,12 @@ class Codes:
         self.key = key
         self.categories = [list(known) for known in categories]
         self.classes = [tuple(codes) for codes in classes]
-        self._numbers = {codes: number for number, codes in enumerate(self.classes)}
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self.second: dict[int, int] = {}
+        for number, codes in enumerate(self.classes):
+            first = self._numbers.setdefault(codes, number)
+            if first != number:
+                self.second[first] = number
 
     def copy(self) -> Codes:
         """Return equal codes that get further ones by themselves."""
@@ -65,11 +72,17 @@ class Codes:
         ]
 
     def class_of(self, codes: tuple[int, ...]) -> int:
-        """Return a class's number, a new one if never seen."""
+        """Return a class's number, of two parts the first's; a new one if never seen."""
         if codes not in self._numbers:
             self._numbers[codes] = len(self.classes)
             self.classes.append(codes)
         return self._numbers[codes]
+
+    def part(self, cls: int) -> int:
+        """Return the number of a class's second part, from now on."""
+        self.second[cls] = len(self.classes)
+        self.classes.append(self.classes[cls])
+        return self.second[cls]
 
     def of(self, values: Sequence[str]) -> tuple[int, int]:
         """Return the class and the sensitive code of a person's texts.

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from ktsafe.anonymization.exact.kt_tree import cohorts_of_class
 from ktsafe.sequence.memory.column_table import NOBODY, ROWS_AT_ONCE, among, distinct
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.class_parts import part_largest
 from ktsafe.sequence.people.step_context import StepContext
 
 PUBLISHED_END = 2**62
@@ -214,6 +215,8 @@ SLOTS_MIN = 2
 
 def publish_ready(context: StepContext) -> None:
     """Publish newcomers of classes with enough, at random under alpha."""
+    if context.state.current.number == 0:
+        part_largest(context)
     _grow_tree(context)
     ready: list[int] = []
     for rows in waiting(context.state):
