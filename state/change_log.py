@@ -2,14 +2,14 @@
 
 A row names the people whose registers the commit altered, and has each change to a tie in columns:
 both ends, the stamp, whether the tie is there from then on, and its mark, where one has any. People
-are keyed hashes.
+are keyed hashes. What rows of tables say of ties is there by their keys (`ktsafe.state.rows`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import eq
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -32,6 +32,20 @@ HASH: Any = np.dtype(("S", HASH_BYTES))
 """numpy compares hashes as texts: a zero at the end counts for nothing, and all are as long."""
 
 
+class HeldTie(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What a row of a tie says: both ends, its kind, and whether it goes one way."""
+
+    source: bytes
+    target: bytes
+    kind: str | None
+    is_directed: bool
+    position: int | None
+
+
+LoggedRows: TypeAlias = dict[bytes, HeldTie | None]
+"""What rows of ties say from then on, by their keys; None: nothing any more."""
+
+
 class Logged(msgspec.Struct, array_like=True, frozen=True):
     """What a commit says of m ties and n people; numbers are int64, `present` is bytes.
 
@@ -45,9 +59,13 @@ class Logged(msgspec.Struct, array_like=True, frozen=True):
     offset: bytes
     present: bytes
     marks: bytes = b""
+    rows: LoggedRows = {}
 
     def __len__(self) -> int:
-        return len(self.present) + len(self.people) // HASH_BYTES
+        return len(self.present) + len(self.rows) + len(self.people) // HASH_BYTES
+
+
+_log_decoder: Final = msgspec.msgpack.Decoder(Logged)
 
 
 class TieChanges(NamedTuple):
@@ -67,9 +85,9 @@ class Said(NamedTuple):
     people: list[tuple[bytes, Mark, VertexUpsert | VertexDelete]]
     ties: Logged  # but for the people
 
-    def logged(self, people: Iterable[bytes]) -> Logged:
+    def logged(self, people: Iterable[bytes], rows: LoggedRows) -> Logged:
         """Return the row of the log of a commit that alters the registers of these people."""
-        return msgspec.structs.replace(self.ties, people=b"".join(people))
+        return msgspec.structs.replace(self.ties, people=b"".join(people), rows=rows)
 
 
 def said(
@@ -130,6 +148,19 @@ def tie_changes(rows: Sequence[Logged]) -> TieChanges:
     return TieChanges(ends, time, origin, offset, present.astype(np.int64), marks)
 
 
+def decoded(log: Iterable[tuple[bytes, bytes]]) -> list[Logged]:
+    """Return rows of the log as stored."""
+    return [_log_decoder.decode(value) for _, value in log]
+
+
+def rows_of(rows: Sequence[Logged]) -> LoggedRows:
+    """Return what rows of the log say of those of tables."""
+    found: LoggedRows = {}
+    for row in rows:
+        found |= row.rows
+    return found
+
+
 def people_of(rows: Sequence[Logged]) -> tuple[NDArray[np.bytes_], NDArray[np.int64]]:
     """Return the people with altered registers, ascending, and their first mention."""
     named = np.frombuffer(b"".join([row.people for row in rows]), dtype=HASH)
@@ -145,7 +176,7 @@ def _origins(stamps: Sequence[Stamp], origins: Origins) -> list[int]:
 
 def _marks(
     ties: Sequence[EdgeAdd | EdgeRemove],
-    alias_of: Mapping[str | bytes, bytes],
+    alias_of: Mapping[str, bytes],
     kinds: dict[str, int],
 ) -> bytes:
     """Return the number of the mark of each change, if any."""

@@ -51,13 +51,13 @@ Marked: TypeAlias = tuple[str | None, bool]
 class EdgeAdd(msgspec.Struct, frozen=True, gc=False):
     """The edge is present from `stamp` on, while both ends exist.
 
-    Rows name its ends by their keyed hashes. Of a pair each kind and direction comes
-    and goes by itself; `mark` is both, None without either.
+    Of a pair each kind and direction comes and goes by itself; `mark` is both, None
+    without either.
     """
 
     stamp: Stamp
-    source: str | bytes
-    target: str | bytes
+    source: str
+    target: str
     mark: Marked | None = None
 
 
@@ -65,8 +65,8 @@ class EdgeRemove(msgspec.Struct, frozen=True, gc=False):
     """The edge of that kind and direction is absent from `stamp` on."""
 
     stamp: Stamp
-    source: str | bytes
-    target: str | bytes
+    source: str
+    target: str
     mark: Marked | None = None
 
 
@@ -109,6 +109,8 @@ class RowChange(msgspec.Struct, frozen=True, gc=False):
         What it says from now on; None: nothing any more.
     former:
         The key that it had until now, if that is another one.
+    is_of_ties:
+        Whether rows of its table name two people.
     needs_former:
         Whether it cannot be understood unless a row of the key before it is held.
     position:
@@ -121,6 +123,7 @@ class RowChange(msgspec.Struct, frozen=True, gc=False):
     row: PersonRow | TieRow | None
     former: bytes | None = None
     needs_former: bool = False
+    is_of_ties: bool = False
     position: int | None = None
 
 

@@ -13,25 +13,31 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import Schema
-from ktsafe.state import keys
-from ktsafe.state.change_log import HASH, Logged, TieChanges, people_of, tie_changes
+from ktsafe.state import change_log, keys
+from ktsafe.state.change_log import (
+    HASH,
+    LoggedRows,
+    TieChanges,
+    people_of,
+    rows_of,
+    tie_changes,
+)
 from ktsafe.state.database import StoredRows
 from ktsafe.state.ledger import Writes
-from ktsafe.state.marks import counting
+from ktsafe.state.marks import counting, mark_of_row, way_of
 from ktsafe.state.number_pages import NumberPages
 from ktsafe.state.registers import MARK, Origins, decoded, forget_downs
+from ktsafe.state.rows import CLOCK, tie_of, written
 from ktsafe.state.snapshot import Categories, GraphArrays, lower, pair_codes, upper
 from ktsafe.state.store_progress import Progress
 from ktsafe.state.tie_pages import MarkedPages, Registers, Stamps
-
-_log_decoder: Final = msgspec.msgpack.Decoder(Logged)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,6 +88,7 @@ class Folded:
             raise ValueError("rows are missing")
         self._log: list[bytes] = []
         self._edges = np.zeros(0, dtype=np.int64)
+        self._rows: LoggedRows = {}  # Those of ties that are told and not written.
         self._is_settled = False
         self.counts: Mapping[str, int] = {}
         self.follow(progress)
@@ -99,7 +106,7 @@ class Folded:
         self._log += [name for name, _ in log]
         if (len(self._log), len(downs)) != (progress.n_log, progress.n_downs):
             raise ValueError("rows are missing")
-        rows = [_log_decoder.decode(value) for _, value in log]
+        rows = change_log.decoded(log)
         self._downs = _Downs(downs, self._known.origins)
         self._ties.rank(self._known.origins.ranks())
         told, first = people_of(rows)
@@ -107,7 +114,10 @@ class Folded:
         self._tell(told, first)
         for mark, news in self._news(tie_changes(rows)):
             self._ties.of(mark).take(news)
-        self._drop_covered(told)
+        if self._database.get_many(keys.ROWS, [CLOCK])[0] is None:
+            self._drop_covered(told)
+        else:  # Rows of ties stay when somebody departs.
+            self._count(rows_of(rows), progress.commits)
         self._settle()
 
     def writes(
@@ -137,6 +147,7 @@ class Folded:
             self._settle()
         codes, stamps = self._ties.writes()
         folded, self._log = self._log, []
+        rows, self._rows = self._rows, {}
         writes = {
             keys.CHANGES: dict.fromkeys(folded),
             keys.PEOPLE: forgotten[0],
@@ -144,6 +155,7 @@ class Folded:
             keys.PLACES: self.places.writes(),
             keys.TIES: codes,
             keys.STAMPS: stamps,
+            keys.ROWS: written(rows),
         }
         return writes, msgspec.structs.replace(
             progress,
@@ -212,6 +224,37 @@ class Folded:
         new = new[first[new].argsort()]
         numbers[new] = self.places.give(people[new])
         return numbers
+
+    def _count(self, told: LoggedRows, time: int) -> None:
+        """Count by pair and mark the rows of ties that say something else now."""
+        asked = [key for key in told if key not in self._rows]
+        values = self._database.get_many(keys.ROWS, asked)
+        before = self._rows | {
+            key: tie_of(value) for key, value in zip(asked, values, strict=True) if value
+        }
+        self._rows |= told
+        ends: list[bytes] = []
+        marks, steps = [], []
+        for key, now in told.items():
+            for tie, step in ((before.get(key), -1), (now, 1)):
+                if tie is None or tie.source == tie.target:
+                    continue
+                way = way_of(tie.source, tie.target, is_directed=tie.is_directed)
+                mark = mark_of_row(tie.kind, way, self._known.schema.ties)
+                if mark is not None:
+                    ends += tie.source, tie.target
+                    marks.append(mark)
+                    steps.append(step)
+        named: NDArray[np.bytes_] = np.array(ends, dtype=HASH)
+        people, first, places = np.unique(named, return_index=True, return_inverse=True)
+        numbers = self._numbers(people, first, np.ones(len(people), dtype=np.bool_))
+        both = numbers[places.reshape(-1, 2)]
+        codes, of_mark = pair_codes(both[:, 0], both[:, 1]), np.array(marks, dtype=np.int64)
+        for mark in set(marks):
+            some = of_mark == mark
+            pairs, place = np.unique(codes[some], return_inverse=True)
+            more = np.bincount(place, np.array(steps)[some]).astype(np.int64)
+            self._ties.of(mark).count(pairs[more != 0], more[more != 0], time)
 
     def _drop_covered(self, told: NDArray[np.bytes_]) -> None:
         """Forget the ties that the departures of some people cover."""

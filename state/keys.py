@@ -15,7 +15,7 @@
               pages                 -> msgpack {name: <digest><index:u64>}
               coming                -> JSON
     pages     @<index:u64><name>    -> bytes, the mechanism's own
-    rows      drawn in `ktsafe.state.rows.resolving`
+    rows      drawn in `ktsafe.state.rows`
 
 A commit reads and writes the registers of the people it tells of, and puts what it says of ties
 into `changes` without reading anything. A fold (`ktsafe.state.fold`) resolves `changes` into
@@ -84,22 +84,21 @@ class Hashes:
         # Copying is quicker than taking in the key again.
         self._begun = hashlib.blake2b(key=secret, digest_size=HASH_BYTES).copy
 
-    def of(self, vertex_id: str | bytes) -> bytes:
-        """Return the hash of an id; of a hash, itself."""
-        if isinstance(vertex_id, bytes):
-            return vertex_id
+    def of(self, vertex_id: str) -> bytes:
+        """Return the hash of an id."""
+        return self.of_bytes(vertex_id.encode())
+
+    def of_bytes(self, key: bytes) -> bytes:
+        """Return the hash of a key."""
         hashed = self._begun()
-        hashed.update(vertex_id.encode())
+        hashed.update(key)
         return hashed.digest()
 
-    def of_many(self, ids: Iterable[str | bytes]) -> dict[str | bytes, bytes]:
+    def of_many(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return the hash of each id; those that are named often cost little."""
-        found: dict[str | bytes, bytes] = dict.fromkeys(ids, b"")
+        found = dict.fromkeys(ids, b"")
         begun = self._begun
         for vertex_id in found:
-            if isinstance(vertex_id, bytes):
-                found[vertex_id] = vertex_id
-                continue
             hashed = begun()
             hashed.update(vertex_id.encode())
             found[vertex_id] = hashed.digest()

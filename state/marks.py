@@ -4,12 +4,13 @@
 
 Kinds are numbered from 1 in the order in which they came, 0 is none. A way is 0 without direction,
 1 from the smaller keyed hash to the greater, 2 back. Of a pair each mark comes and goes by itself.
-What rows of tables come to, and what dumps differ in, was counted before, and has the mark 0.
+What dumps differ in was counted before, and has the mark 0. Rows of tables have it, too, or their
+way where both ways are asked for, and it is held how many of them say each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,8 @@ def mark_number(kind: str | None, way: int, kinds: dict[str, int]) -> int:
     return way if kind is None else 3 * kinds.setdefault(kind, len(kinds) + 1) + way
 
 
-def is_tie(marks: Collection[tuple[str | None, int]], ties: str | frozenset[str]) -> bool:
-    """Return whether a pair with these kinds and ways is a tie.
+def mark_of_row(kind: str | None, way: int, ties: str | frozenset[str]) -> int | None:
+    """Return the mark under which a row of a tie counts; None if it does not.
 
     Parameters
     ----------
@@ -35,18 +36,12 @@ def is_tie(marks: Collection[tuple[str | None, int]], ties: str | frozenset[str]
 
     Examples
     --------
-    >>> one, other = ("follows", 1), ("follows", 2)
-    >>> [is_tie([one], "any"), is_tie([one], "mutual"), is_tie([one, other], "mutual")]
-    [True, False, True]
-    >>> is_tie([one, (None, 0)], frozenset({"friend"}))
-    False
+    >>> [mark_of_row("friend", 1, ties) for ties in ("any", "mutual", frozenset({"colleague"}))]
+    [0, 1, None]
     """
-    if ties == "any":
-        return bool(marks)
-    if ties == "mutual":
-        ways = {way for _, way in marks}
-        return 0 in ways or len(ways) == 2
-    return any(kind in ties for kind, _ in marks if kind is not None)
+    if isinstance(ties, frozenset):
+        return 0 if kind in ties else None
+    return way if ties == "mutual" else 0
 
 
 def counting(

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.state import change_log, keys
+from ktsafe.state.change_log import LoggedRows
 from ktsafe.state.changes import RowChange, TableCleared, Told
 from ktsafe.state.database import Storage, StoredRows
 from ktsafe.state.errors import StateError, StateUnusable
@@ -35,7 +36,7 @@ from ktsafe.state.folder import corrupted
 from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
 from ktsafe.state.recovery import Recovered, meta_rows
 from ktsafe.state.registers import AlteredPeople, VertexRecord, decoded
-from ktsafe.state.rows import Resolved, holds_rows, resolve
+from ktsafe.state.rows import CLOCK, Resolved, resolve
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
 from ktsafe.state.store_progress import Position, Progress, counted
 
@@ -76,6 +77,7 @@ class GraphStore(abc.ABC):
         self._horizon_us: int | None = None
         self._at_cut: tuple[GraphArrays, list[str]] | None = None
         self._graph: Folded | None = None  # As of some commit, once it was asked for.
+        self._rows: LoggedRows | None = None  # As `rows_logged`, once they were asked for.
         self._failed: StateError | None = None
         self._is_open = True
         self._lock = threading.RLock()
@@ -147,16 +149,16 @@ class GraphStore(abc.ABC):
     @property
     def holds_rows(self) -> bool:
         """Whether the graph is that of tables: their rows are held, and events are refused."""
-        return holds_rows(self)
+        return self.rows([CLOCK])[0] is not None
 
     def resolve(self, told: Sequence[Told]) -> Resolved:
         """Return what becomes of the graph; nothing is changed before `commit`."""
         if isinstance(next(iter(told), None), RowChange | TableCleared) or self.holds_rows:
             return resolve(told, self, self._secret, self._known.schema)
-        return Resolved(told, {}, ())  # type: ignore[arg-type]  # No row among them.
+        return Resolved(told, {}, {}, ())  # type: ignore[arg-type]  # No row among them.
 
     def rows(self, names: Sequence[bytes]) -> list[bytes | None]:
-        """Return what is held of rows, by keys as `ktsafe.state.rows.resolving` draws them."""
+        """Return what is held of rows, by keys as `ktsafe.state.rows` draws them."""
         with self._lock:
             self._check_usable()
             return self._database.get_many(keys.ROWS, names)
@@ -166,6 +168,16 @@ class GraphStore(abc.ABC):
         with self._lock:
             self._check_usable()
             return self._database.scan_from(keys.ROWS, prefix)
+
+    def rows_logged(self) -> LoggedRows:
+        """Return what rows of ties said since the last fold."""
+        with self._lock:
+            self._check_usable()
+            if self._rows is None:
+                with self._checked():
+                    log = self._database.all(keys.CHANGES)
+                    self._rows = change_log.rows_of(change_log.decoded(log))
+            return self._rows
 
     def commit(
         self,
@@ -177,7 +189,7 @@ class GraphStore(abc.ABC):
     ) -> None:
         """Take in `changes` and advance `positions` in one atomic, synced write: a checkpoint.
 
-        1. Read the rows of tables that are told of, and the registers of people, and merge.
+        1. Read the rows of people that are told of, and the registers of people, and merge.
         2. Write them, what is said of ties, positions, source identity and cut in one synced batch.
         3. With `cut`: keep the database as it is, before anything else is written. A crash between
            2 and 3 leaves the live state equal to the cut's, and the next start makes up for it.
@@ -199,7 +211,9 @@ class GraphStore(abc.ABC):
         with self._lock:
             self._check_usable()
             cut_writes = {} if cut is None else self.ledger.take_cut(cut)
-            merged, rows, _ = changes if isinstance(changes, Resolved) else self.resolve(changes)
+            merged, rows, ties, _ = (
+                changes if isinstance(changes, Resolved) else self.resolve(changes)
+            )
             said = change_log.said(
                 merged, keys.Hashes(self._secret), self._known.origins, self._known.kinds
             )
@@ -207,7 +221,7 @@ class GraphStore(abc.ABC):
             with self._all_or_closed("commit"):
                 writes: dict[str, Writes] = {keys.LEDGER: cut_writes, keys.ROWS: rows}
                 writes[keys.PEOPLE], writes[keys.DOWNS] = people.merge(said.people)
-                logged = said.logged(people.altered)
+                logged = said.logged(people.altered, ties)
                 before = self._progress
                 if len(logged):
                     name = keys.LONG_KEY.pack(before.commits + 1)
@@ -223,12 +237,16 @@ class GraphStore(abc.ABC):
                     n_logged=before.n_logged + len(logged),
                 )
                 self._write(writes, progress, positions, source_identity)
+                if self._rows is not None:
+                    self._rows |= ties
                 if cut is not None:
                     self._keep_cut(cut)
                     self.ledger.cut_taken(cut)
             if cut is not None:
                 self._at_cut = self._arrays(self._folded())
-            if progress.n_logged > max(LOGGED_MIN, self._n_ties() // LOGGED_PART):
+            is_short = cut is not None and self.holds_rows  # A cut leaves rows in memory.
+            most = LOGGED_MIN if is_short else max(LOGGED_MIN, self._n_ties() // LOGGED_PART)
+            if progress.n_logged > most:
                 self._fold()
 
     def snapshot(self) -> GraphSnapshot:
@@ -370,7 +388,7 @@ class GraphStore(abc.ABC):
                 with self._checked():
                     writes, progress = graph.writes(self._progress, self._horizon_us)
                 self._write(writes, progress)
-            self._horizon_us = None
+            self._horizon_us = self._rows = None
 
     def _arrays(self, graph: Folded) -> tuple[GraphArrays, list[str]]:
         with self._checked():

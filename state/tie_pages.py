@@ -179,6 +179,24 @@ class TiePages:
         is_new[known] = True
         self._news = _merged(self._news, Registers(told.codes[is_new], told.stamps.at(is_new)))
 
+    def count(self, codes: NDArray[np.int64], more: NDArray[np.int64], time: int) -> None:
+        """Let so many rows more or less say each tie: their number is the offset of its stamp.
+
+        Raises
+        ------
+        ValueError
+            If fewer than none are left of one.
+        """
+        at, is_known = _found(self.codes, codes)
+        number = more.copy()
+        number[is_known] += self.stamps(at[is_known]).offset
+        if (number < 0).any() or not number[~is_known].all():
+            raise ValueError("a row is missing")
+        self.drop(at[is_known & (number == 0)])
+        left = number > 0
+        columns = np.full(left.sum(), time), np.zeros(left.sum(), dtype=np.int64), number[left]
+        self.take(Registers(codes[left] | 1, Stamps(*columns)))
+
     def drop(self, which: NDArray[np.int64]) -> None:
         """Forget ties, given where they are among all of them, ascending."""
         if not len(which):

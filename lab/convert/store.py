@@ -149,9 +149,8 @@ def _database(old: Path, new: Path) -> None:
         if len(numbers) != before.n_vertices:
             raise ValueError("people are missing")
         progress = msgspec.structs.replace(progress, tombstones=progress.tombstones + n_downs)
-        for family in (keys.LEDGER, keys.PAGES, keys.ROWS):
-            if family in rows:
-                made.fill(family, rows[family].items())
+        for family in (keys.LEDGER, keys.PAGES):
+            made.fill(family, rows[family].items())
         meta[keys.META_FORMAT] = msgspec.json.encode(keys.FORMAT)
         meta[keys.META_PROGRESS] = msgspec.msgpack.encode(progress)
         batch = made.batch()
@@ -234,14 +233,13 @@ def _ties(rows: Any, made: Database, people: People, n_edges: int) -> Progress:
 def _opened(path: Path) -> Iterator[dict[str, Any]]:
     """Open a database of an old format for reading; yield its column families."""
     options = rocksdict.Options(raw_mode=True)
-    families = [*FAMILIES, *({keys.ROWS} & set(rocksdict.Rdict.list_cf(str(path))))]
     database = rocksdict.Rdict(
         str(path),
         options,
-        column_families=dict.fromkeys(families, options),
+        column_families=dict.fromkeys(FAMILIES, options),
         access_type=rocksdict.AccessType.read_only(False),
     )
-    found = {name: database.get_column_family(name) for name in families}
+    found = {name: database.get_column_family(name) for name in FAMILIES}
     try:
         yield found
     finally:

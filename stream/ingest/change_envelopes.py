@@ -282,8 +282,10 @@ class Envelopes:
         if _may_repeat(value):
             events.check_keys(value)
         schema = bytes(envelope.schema)
+        if not schema:
+            return envelope.payload or envelope, b""
         prefix = _WITH_SCHEMA + schema + _PAYLOAD
-        is_usual = schema and value.startswith(prefix) and len(self._known) < _KNOWN_MAX
+        is_usual = value.startswith(prefix) and len(self._known) < _KNOWN_MAX
         if is_usual and not any(each in prefix for each in (_AFTER, _BEFORE, _OP)):
             self._known.append(_KnownSchema(prefix, schema))
         return envelope.payload or envelope, schema

@@ -175,7 +175,9 @@ class RowJudge:
             except MalformedEvent as refused:
                 error = refused
         by_content = record.key is None and change.op in {"u", "d"}
-        told = RowChange(stamp, name, key, row, former, by_content, source.position())
+        told = RowChange(
+            stamp, name, key, row, former, by_content, listed.is_of_ties, source.position()
+        )
         return told, error
 
     def _of(self, source: RowSource) -> tuple[_Listed, str] | None:
@@ -204,6 +206,7 @@ class _Listed:
         self._schema = schema
         names = {name: name for name in schema.attributes} | table.attributes
         self._columns = {} if table.id is None else names
+        self.is_of_ties = table.id is None
 
     def keys(
         self, key: bytes | None, before: Row | None, after: Row | None

@@ -7,7 +7,7 @@ no tombstones and nothing to delete.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
@@ -58,12 +58,12 @@ def fold_with_waiting(
     for (edge, said), (stamp, is_present) in present.items():
         if is_present and all(stamp > down[end] for end in edge):
             said_of[edge].append(said)
-    counted = {edge for edge, said in said_of.items() if _is_tie(said, ties)}
+    counted = {edge for edge, said in said_of.items() if is_tie(said, ties)}
     edges = {edge for edge in counted if edge <= exists}
     return vertices, edges, counted - edges
 
 
-def _is_tie(said: list[Any], ties: str | frozenset[str]) -> bool:
+def is_tie(said: Sequence[Any], ties: str | frozenset[str]) -> bool:
     """Return whether a pair of which this is said is a tie; what says nothing always counts."""
     if ties == "any" or None in said:
         return True

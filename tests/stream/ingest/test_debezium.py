@@ -101,7 +101,7 @@ def told(document: Any, **how: Any) -> Told | None:
 
 def row(table: str, said: PersonRow | TieRow | None, **more: Any) -> RowChange:
     """Return what is told of a row."""
-    more = {"key": KEY, "position": 24023128} | more
+    more = {"key": KEY, "position": 24023128, "is_of_ties": table == "friends"} | more
     return RowChange(STAMP, f"shop.public.{table}", row=said, **more)
 
 
