@@ -86,7 +86,7 @@ class Said(NamedTuple):
     ties: Logged  # but for the people
 
     def logged(self, people: Iterable[bytes], rows: LoggedRows) -> Logged:
-        """Return the row of the log of a commit that alters the registers of these people."""
+        """Return a commit's row of the log, given the people it alters."""
         return msgspec.structs.replace(self.ties, people=b"".join(people), rows=rows)
 
 

@@ -226,7 +226,7 @@ class Folded:
         return numbers
 
     def _count(self, told: LoggedRows, time: int) -> None:
-        """Count by pair and mark the rows of ties that say something else now."""
+        """Count changed rows of ties by pair and mark."""
         asked = [key for key in told if key not in self._rows]
         values = self._database.get_many(keys.ROWS, asked)
         before = self._rows | {
@@ -310,7 +310,7 @@ class Folded:
     def _counting(
         self, told: Mapping[int, NDArray[np.int64]], which: Mapping[int, NDArray[np.bool_]]
     ) -> NDArray[np.int64]:
-        """Return the pairs that count as ties, of those that are told by mark."""
+        """Return the pairs that count as ties, given those of each mark."""
         some = {m: codes if which[m].all() else codes[which[m]] for m, codes in told.items()}
         return counting(some, self._known.kinds, self._known.schema.ties)
 

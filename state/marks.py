@@ -27,7 +27,7 @@ def mark_number(kind: str | None, way: int, kinds: dict[str, int]) -> int:
 
 
 def mark_of_row(kind: str | None, way: int, ties: str | frozenset[str]) -> int | None:
-    """Return the mark under which a row of a tie counts; None if it does not.
+    """Return the mark under which a row counts, if it does.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ class NumberPages:
     def codes(
         self, categories: Categories, attributes: Mapping[int, int]
     ) -> list[NDArray[np.int32]]:
-        """Return codes of attributes by number, 0 where it is free; int32, shape (n,).
+        """Return codes of attributes by number, 0 where free; int32, (n,).
 
         Parameters
         ----------

@@ -59,7 +59,7 @@ class HeldPerson(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Named(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """The id of a person that is there, and the keys of its rows."""
+    """A present person's id, and the keys of its rows."""
 
     id: str
     rows: tuple[bytes, ...]
@@ -81,7 +81,7 @@ tie_of: Final = msgspec.msgpack.Decoder(HeldTie).decode
 
 
 class Resolved(NamedTuple):
-    """What becomes of the graph, the rows to be written for it, and what is not understood.
+    """Changes to the graph, rows to write, and what is not understood.
 
     `ties` are what rows of ties say from now on. `unknown` are places of changes that need a row of
     before which is not held.
@@ -199,13 +199,13 @@ class _Resolution:
         return True
 
     def _keys(self, kind: bytes, change: RowChange) -> tuple[bytes, bytes]:
-        """Return the key of a row, and the one that it had until now."""
+        """Return the key of a row, and its former one."""
         prefix = kind + _table(change.table)
         key = prefix + self._hash(change.key)
         return key, key if change.former is None else prefix + self._hash(change.former)
 
     def _is_cleared(self, change: RowChange) -> bool:
-        """Whether a row is read after its table was emptied, as it lies in another partition."""
+        """Whether a row is older than the last truncation of its table."""
         cleared = self._cleared.get(_table(change.table)) if self._cleared else None
         return cleared is not None and change.position is not None and change.position < cleared
 
@@ -233,7 +233,7 @@ class _Resolution:
             self._upsert(row.alias)
 
     def _upsert(self, alias: bytes) -> None:
-        """Tell what rows say of a person: for each attribute the first of them that has it."""
+        """Tell of each attribute what the first row says that has it."""
         named = self._name(alias)
         assert named is not None
         told: dict[str, str | None] = dict.fromkeys(self._attributes)
@@ -246,7 +246,7 @@ class _Resolution:
         self._changes.append(VertexUpsert(self._stamp(), named.id, told))
 
     def _clear(self, table: bytes, position: int | None) -> None:
-        """Let the rows of a table be gone, but for those that are known to be later."""
+        """Let rows of a table go, except later ones."""
         if position is not None:
             self._cleared[table] = max(position, self._cleared.get(table, position))
 
@@ -265,7 +265,7 @@ class _Resolution:
                 self._put(key, None)
 
     def _forget(self, change: VertexDelete) -> None:
-        """Let nothing be held that names a person, who is gone by no row."""
+        """Let all rows go that name a person."""
         alias = self._alias(change.id)
         for key, tie in self._all_ties(_TIE):
             if alias in (tie.source, tie.target):

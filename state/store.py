@@ -148,7 +148,7 @@ class GraphStore(abc.ABC):
 
     @property
     def holds_rows(self) -> bool:
-        """Whether the graph is that of tables: their rows are held, and events are refused."""
+        """Whether the graph is that of tables, and events are refused."""
         return self.rows([CLOCK])[0] is not None
 
     def resolve(self, told: Sequence[Told]) -> Resolved:

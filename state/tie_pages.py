@@ -388,7 +388,7 @@ def _merged(old: Registers, new: Registers) -> Registers:
 
 def _check_ascend(codes: NDArray[np.int64]) -> None:
     pairs = codes >> 1
-    if (pairs[1:] <= pairs[:-1]).any():
+    if (pairs[1:] <= pairs[:-1]).any() or (lower(codes) >= upper(codes)).any():
         raise ValueError("ties are not in order")
 
 
