@@ -18,9 +18,10 @@ FILES: Final = (
     "ssl_ca_file",
     "ssl_cert_file",
     "ssl_key_file",
-    "ssl_key_password_file",
 )
 """Settings that name files."""
+GROUP: Final = "ktsafe"
+"""Consumer group whose offsets are committed, for lag tools only; a refusal harms nothing."""
 CLIENT_ID: Final = "ktsafe"
 """Name that brokers log: constant, since it is visible beside releases."""
 
@@ -32,33 +33,28 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ----------
     bootstrap_servers:
         "host:port" of some brokers.
-    group_id:
-        Consumer group whose offsets are committed for lag tools only; empty: none are.
     security_protocol, sasl_mechanism, sasl_username:
         As Kafka names them.
-    sasl_password_file, sasl_password_env:
-        Where the password is: a file (its first line; not readable by everybody) or an
-        environment variable. The password itself does not belong in a configuration file.
+    sasl_password_file:
+        Holds the password in its first line; not readable by everybody. The password itself does
+        not belong in a configuration file.
     ssl_ca_file:
         TLS; without `ssl_ca_file` the system's authorities are trusted.
-    ssl_cert_file, ssl_key_file, ssl_key_password_file:
-        The certificate by which this client authenticates, its key, and where the password of an
-        encrypted key is.
+    ssl_cert_file, ssl_key_file:
+        The certificate by which this client authenticates, and its key, unencrypted: a password in
+        a second private file would protect it from nobody.
     request_timeout_s:
         Wait for one answer; added partitions are noticed as soon.
     """
 
     bootstrap_servers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    group_id: str = "ktsafe"
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
     sasl_username: str | None = None
     sasl_password_file: str | None = None
-    sasl_password_env: str | None = None
     ssl_ca_file: str | None = None
     ssl_cert_file: str | None = None
     ssl_key_file: str | None = None
-    ssl_key_password_file: str | None = None
     request_timeout_s: _Seconds = 30.0
 
     @property
@@ -148,11 +144,13 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     def _load_own_certificate(self, context: ssl.SSLContext, certificate: str) -> None:
         def password() -> str:
-            return read_secret("ssl_key_password", self.ssl_key_password_file, None)
+            raise SecretUnreadable(
+                "The key is encrypted. Decrypt it: openssl pkey -in KEY -out NEW"
+            )
 
         try:
             check_private(Path(self.ssl_key_file or certificate))
-            # Without a place for the password OpenSSL would ask for it on the terminal.
+            # Without this function OpenSSL would ask for a password on the terminal.
             context.load_cert_chain(certificate, self.ssl_key_file, password)
         except SecretUnreadable as error:
             raise self._wrong(str(error)) from None
@@ -166,8 +164,10 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         if self.sasl_mechanism == "PLAIN" and not self.uses_tls:
             hint = "PLAIN without TLS shows the password to everybody on the way. Use SASL_SSL."
             raise self._wrong(hint)
+        if self.sasl_password_file is None:
+            raise self._wrong("SASL needs sasl_password_file.")
         try:
-            return read_secret("sasl_password", self.sasl_password_file, self.sasl_password_env)
+            return read_secret("sasl_password", self.sasl_password_file)
         except SecretUnreadable as error:
             raise self._wrong(str(error)) from None
 

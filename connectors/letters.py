@@ -20,6 +20,8 @@ from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record
 
 Payload = Literal["full", "none"]
 
+RECORD_BYTES_MAX: Final = 1024 * 1024
+"""A longer record is a dead letter: an event takes some hundred bytes, brokers allow 1 MiB."""
 DEAD_LETTER_BYTES_MAX: Final = 512 * 1024
 """Original bytes kept in a dead letter: base64 and headers fit beside them in a record of 1 MiB."""
 

@@ -1,13 +1,10 @@
-"""Secrets: the first line of a private file, or an environment variable.
-
-Never a setting's text.
+"""Secrets: the first line of a private file, never a setting's text.
 
 What goes wrong is said with the place of the secret and what to do; never with what was found.
 """
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 from typing import Final
@@ -19,23 +16,17 @@ class SecretUnreadable(Exception):
     """No secret at the place in the settings; the text helps."""
 
 
-def read_secret(key: str, file: str | None, env: str | None) -> str:
-    """Return the secret at the place that `<key>_file` or `<key>_env` gives.
+def read_secret(key: str, file: str) -> str:
+    """Return the secret in the file that `<key>_file` names.
 
     Raises
     ------
     SecretUnreadable
-        If not exactly one place is given, it holds nothing, or everybody can read it.
+        If it holds nothing, or everybody can read it.
     """
-    if (file is None) == (env is None):
-        raise SecretUnreadable(f"Give {key}_file or {key}_env, one of them.")
-    if env is not None:
-        secret, where = os.environ.get(env, ""), f"environment variable {env}"
-    else:
-        assert file is not None
-        secret, where = _first_line(Path(file)), file
+    secret = _first_line(Path(file))
     if not secret:
-        raise SecretUnreadable(f"{where} holds no secret. Put the one that {key} needs there.")
+        raise SecretUnreadable(f"{file} holds no secret. Put the one that {key} needs there.")
     return secret
 
 

@@ -65,10 +65,7 @@ idle_s = 3600
 lateness_max_s = {lateness_max_s}
 
 [metrics]
-enabled = false
-
-[log]
-level = "warning"
+port = 0
 
 """
     + UNATTACKED

@@ -18,13 +18,11 @@ from ktsafe.connectors.base import Record, TopicPartition
 from ktsafe.connectors.errors import ConnectorError, Misconfigured, OffsetLost, SourceMismatch
 from ktsafe.connectors.files.lines import CutLine
 from ktsafe.connectors.files.streams import Stream, head_digest, open_stream, same_head
-from ktsafe.connectors.letters import TRUNCATED, TRUNCATED_SHA256
+from ktsafe.connectors.letters import RECORD_BYTES_MAX, TRUNCATED, TRUNCATED_SHA256
 
 log = logging.getLogger(__name__)
 
 STDIN: Final = "-"
-RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Default bound of a line that is given whole."""
 _WAIT_S: Final = 0.05
 """Pause between looks at files that have nothing new."""
 

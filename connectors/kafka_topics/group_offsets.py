@@ -14,7 +14,7 @@ from kafka import errors as kafka_errors
 from kafka.structs import OffsetAndMetadata
 
 from ktsafe.connectors.base import TopicPartition
-from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_settings import GROUP, KafkaSettings
 from ktsafe.connectors.kafka_topics import client
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class GroupOffsets:
 
     def tell(self, positions: Mapping[TopicPartition, int]) -> None:
         """Have `positions` committed soon; returns at once."""
-        if not self._settings.group_id or not positions:
+        if not positions:
             return
         # A new mapping, so the thread never sees one change.
         self._told = {**self._told, **positions}
@@ -75,7 +75,7 @@ class GroupOffsets:
                     log.warning(
                         "offsets are not committed to group %s (%s): the service goes on, lag "
                         "tools know less",
-                        self._settings.group_id,
+                        GROUP,
                         type(error).__name__,
                     )
                 behind = True
@@ -91,7 +91,7 @@ class GroupOffsets:
     def _connect(self) -> Any:
         options = {
             **client.bootstrap_options(self._settings),
-            "group_id": self._settings.group_id,
+            "group_id": GROUP,
             "enable_auto_commit": False,
             "metrics_enabled": False,
         }

@@ -33,6 +33,8 @@ _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _READ: Final = "read dump"
+LOSS_MAX: Final = 0.5
+"""Share of the people or ties that may be gone in the next dump: with less it is half-written."""
 CHANGED_MIN: Final = 10
 """People who may change at once however few there are; k by default, below which none is shown."""
 
@@ -265,14 +267,14 @@ def _told(path: Path, bad: BadLines) -> list[str]:
     return told_lines(path.name, bad, "row" if path.suffix == SUFFIXES[-1] else "line")
 
 
-def check_follows(base: Dump | None, dump: Dump, loss_max: float, change_max: float) -> None:
+def check_follows(base: Dump | None, dump: Dump, change_max: float) -> None:
     """Refuse a dump that cannot be the one after `base`.
 
     Parameters
     ----------
-    loss_max, change_max:
-        The greatest share of the people or ties of `base` that may be gone; of the people of both
-        whose value in one column may differ.
+    change_max:
+        The greatest share of the people of both whose value in one column may differ; of the people
+        or ties of `base` as many may be gone, or `LOSS_MAX`.
 
     Raises
     ------
@@ -287,11 +289,13 @@ def check_follows(base: Dump | None, dump: Dump, loss_max: float, change_max: fl
         what = f"its header changed: column {changed!r} is not in both {base.place.name} and it"
         raise _refused(dump.place, what)
     counts = (("people", base.values, dump.values), ("ties", base.edges, dump.edges))
+    loss_max = max(LOSS_MAX, change_max)
     for what, before, now in counts:
         if len(now) < (1 - loss_max) * len(before):
             hint = (
                 f"more than {loss_max:.0%} of the {what} of {base.place.name} are gone: it is "
-                "half-written. Write it again; if it is right, raise source.loss_max."
+                "half-written. Write it again; if it is right, raise release.change_max until "
+                "it is read."
             )
             raise Misconfigured(_READ, dump.place.name, hint)
     _check_spelt_as_before(base, dump, change_max)

@@ -65,10 +65,9 @@ class SnapshotSource:
         Name the events carry as their topic.
     attributes:
         The columns of vertices to read; by default all but `id`.
-    loss_max:
-        A dump that lacks more of the people or ties of the one before, as a share, is refused.
     change_max:
-        Likewise a dump in which more of the people of both have another value in one column.
+        A dump in which a greater share of the people of both has another value in one column is
+        refused.
     """
 
     def __init__(
@@ -78,13 +77,12 @@ class SnapshotSource:
         *,
         topic: str = "snapshots",
         attributes: Sequence[str] | None = None,
-        loss_max: float = 0.5,
         change_max: float = 0.2,
     ) -> None:
         self._folder = folder
         self._tables = tables
         self._attributes = attributes
-        self._loss_max, self._change_max = loss_max, change_max
+        self._change_max = change_max
         self._at = TopicPartition(topic, 0)
         self._known: list[_Known] = []
         self._dump: Dump | None = None  # The current one: the last that was begun.
@@ -109,7 +107,7 @@ class SnapshotSource:
         Misconfigured
         """
         before = read_dump(base, self._tables, self._attributes)
-        check_follows(before, dump, self._loss_max, self._change_max)
+        check_follows(before, dump, self._change_max)
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Check the dumps against the position, and go there."""
@@ -190,7 +188,6 @@ class SnapshotSource:
             self._tables,
             topic=self._at.topic,
             attributes=self._attributes,
-            loss_max=self._loss_max,
             change_max=self._change_max,
         )
         other.open({self._at: self._next}, self.identity())
@@ -263,7 +260,7 @@ class SnapshotSource:
         if place is None:
             return False
         dump = self._read(place)
-        check_follows(self._dump, dump, self._loss_max, self._change_max)
+        check_follows(self._dump, dump, self._change_max)
         events = Difference(self._dump, dump)
         self._start = self._next = self._end
         self._dump, self._events = dump, events

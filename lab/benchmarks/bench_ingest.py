@@ -218,7 +218,7 @@ def _bare(
     settings: config.Settings, count: int, stages: Stages, stage: str, reading: type[Any]
 ) -> float:
     """Return the seconds that polling alone takes, records read from batches by `reading`."""
-    source: Any = assembly.source(settings)
+    source: Any = assembly.source(settings, drain=True)
     source.open({}, {})
     source._consumer._fetcher.PartitionRecords = reading
     stages.watch(source, "poll", stage)
@@ -234,7 +234,7 @@ def _bare(
 def _ingest(settings: config.Settings, count: int, stages: Stages) -> tuple[float, str]:
     """Return the seconds that the whole way into the store takes, and a hash of the graph."""
     store = assembly.open_store(settings)
-    source = assembly.source(settings)
+    source = assembly.source(settings, drain=True)
     source.open({}, {})
     stages.watch(source, "poll", "poll")
     stages.watch(Ingest, "_take", "decode and judge")

@@ -90,7 +90,7 @@ def import_graph(folder: Path, config: Path, n: int, m: int) -> None:
 
 def write_config(config: Path, effort: str) -> None:
     """Write the configuration of a service whose feed ends."""
-    text = CONFIG.replace("follow = true\n", "")
+    text = CONFIG
     config.write_text(text.replace("[release]\n", f'[release]\nseed = 1\neffort = "{effort}"\n'))
 
 

@@ -40,7 +40,6 @@ sensitive_values = ["chronic"]
 [source]
 kind = "files"
 paths = ["feed.jsonl"]
-follow = true
 
 [sink]
 kind = "files"
@@ -58,7 +57,7 @@ min_f1 = 0.0
 every = "1d"
 
 [metrics]
-enabled = false
+port = 0
 """
 READY_WITHIN_S = 3600.0
 

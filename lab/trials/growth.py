@@ -47,7 +47,7 @@ seed = 1
 [attack]
 budget = 0.0
 [metrics]
-enabled = false
+port = 0
 """
 DAY_S = 86_400
 

@@ -57,7 +57,7 @@ every = "1d"
 min_f1 = 0.0
 
 [metrics]
-enabled = false
+port = 0
 """
 CHILD = """
 import itertools, hashlib, secrets, sys

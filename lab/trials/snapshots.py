@@ -49,7 +49,7 @@ seed = 1
 [attack]
 budget = 0.0
 [metrics]
-enabled = false
+port = 0
 [ingest]
 lateness_max_s = {lateness_s}
 [source]

@@ -61,7 +61,7 @@ def import_files(
     at_us = state_import.moment_us(at, time.time_ns() // 1000)
     known = None if offsets == "latest" else state_import.offsets_in(Path(offsets))
     private = assembly.make_private_folder(settings)
-    feed = state_import.feed_at(assembly.source(settings), known)
+    feed = state_import.feed_at(assembly.source(settings, drain=True), known)
     with phases("importing") as progress:
         imported = state_import.import_graph(
             private,

@@ -123,8 +123,8 @@ class SourceTable(ConnectorTable, frozen=True):
         return False
 
     @abc.abstractmethod
-    def source(self, site: Site, *, record_bytes_max: int) -> Source:
-        """Return the unopened source, which may cut larger records."""
+    def source(self, site: Site, *, drain: bool) -> Source:
+        """Return the unopened source; `drain`: the service ends where the feed does."""
 
     def missing(self, site: Site) -> list[str]:
         """Return the names of missing parts, for people."""

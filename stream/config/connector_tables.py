@@ -41,7 +41,6 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
     """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
 
     paths: Annotated[list[str], msgspec.Meta(min_length=1)]
-    follow: bool = False
 
     def __post_init__(self) -> None:
         """Refuse to read standard input twice."""
@@ -52,14 +51,12 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
         """Return the paths."""
         return ", ".join(path if path == "-" else str(site.path(path)) for path in self.paths)
 
-    def source(self, site: Site, *, record_bytes_max: int) -> Source:
+    def source(self, site: Site, *, drain: bool) -> Source:
         """Return a source that reads the files in turn."""
         from ktsafe.connectors.files import FileSource
 
         paths = [path if path == "-" else str(site.path(path)) for path in self.paths]
-        return FileSource(
-            paths, topic=FILES_TOPIC, follow=self.follow, record_bytes_max=record_bytes_max
-        )
+        return FileSource(paths, topic=FILES_TOPIC, follow=not drain)
 
     def missing(self, site: Site) -> list[str]:
         """Return the files that are not there."""
@@ -88,7 +85,7 @@ class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
         """Return the topic."""
         return f"topic {self.topic}"
 
-    def source(self, site: Site, *, record_bytes_max: int) -> Source:
+    def source(self, site: Site, *, drain: bool) -> Source:
         """Return a source that reads the topic; brokers bound records by themselves."""
         from ktsafe.connectors.kafka_topics import KafkaSource
 
@@ -101,15 +98,12 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
 
     A folder of dated dumps of the whole network.
 
-    `attributes` are the columns to read, by default all; `columns` say which hold ids and the ends
-    of ties, if their names do not; `loss_max` is the share of the people or
-    ties of a dump that may be gone in the next one.
+    Of people the attributes of the schema are read; `columns` say which columns hold ids and the
+    ends of ties, if their names do not.
     """
 
     folder: str
-    attributes: list[str] | None = None
     columns: Mapping[str, str] = {}
-    loss_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
 
     def __post_init__(self) -> None:
         """Refuse to unwrap events that the program makes itself."""
@@ -127,7 +121,7 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
         """Always: a dump is whole, and earlier ones are refused."""
         return True
 
-    def source(self, site: Site, *, record_bytes_max: int) -> Source:
+    def source(self, site: Site, *, drain: bool) -> Source:
         """Return a source that compares each dump with the one before."""
         from ktsafe.connectors.snapshots import SnapshotSource
         from ktsafe.stream.ingest.own_tables import OwnTables
@@ -135,8 +129,7 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
         return SnapshotSource(
             site.path(self.folder),
             OwnTables(self.columns, site.schema),
-            attributes=self.attributes,
-            loss_max=self.loss_max,
+            attributes=None if site.schema is None else site.schema.columns,
             change_max=site.change_max,
         )
 

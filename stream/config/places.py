@@ -98,7 +98,6 @@ def by_name(settings: Settings) -> dict[str, str]:
         "dead": config.dead_letters.place(settings.site),
     }
     found["private"] = f"{private_folder(settings)} (true graph, mappings, audits: never publish)"
-    if config.metrics.enabled:
-        port = config.metrics.port or "(a free port, see the log)"
-        found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
+    port = config.metrics.port or "(a free port, see the log)"
+    found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
     return found

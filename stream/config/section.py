@@ -71,11 +71,9 @@ def refuse_secrets(document: Mapping[str, Any], name: str) -> None:
     for key in _keys(tables, ""):
         if any(word in key for word in WORDS) and not key.endswith(PLACES):
             msg = f"{name}: {key}: a secret does not belong in a configuration file."
-            hint = (
-                f"Put it in a file of mode 0600 and name that in {key}_file, or name an "
-                f"environment variable in {key}_env."
+            raise ConfigError(
+                msg, hint=f"Put it in a file of mode 0600 and name that in {key}_file."
             )
-            raise ConfigError(msg, hint=hint)
 
 
 def _keys(table: Mapping[str, Any], prefix: str) -> Iterator[str]:

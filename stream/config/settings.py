@@ -36,25 +36,21 @@ from ktsafe.stream.config.section import (
     Seconds,
     Section,
     check_scheduler,
-    is_loopback,
     refuse_secrets,
 )
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.config_errors import config_error_text, config_faults
-from ktsafe.stream.files.graphs import AttributesTable, CompositeSchema, read_schema
+from ktsafe.stream.files.graphs import AttributesTable, CompositeSchema
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Format
 from ktsafe.stream.slots import Slots, parse_slots
-
-_NO_SCHEMA: Final = "give either an [attributes] table or schema_file."
 
 
 class StateTable(Section, frozen=True):
     """`[state]`: the folder of the true graph, the ledger, staged bytes and private audits."""
 
     folder: str
-    erase_within_s: Seconds = 3600.0
     audits_kept: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
@@ -91,8 +87,7 @@ class AboutTable(Section, frozen=True, omit_defaults=True):
     title: Annotated[str, msgspec.Meta(max_length=200)] = ""
     publisher: Annotated[str, msgspec.Meta(max_length=200)] = ""
     contact: Annotated[str, msgspec.Meta(max_length=200)] = ""
-    terms: Annotated[str, msgspec.Meta(max_length=2000)] = ""
-    licence: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    licence: Annotated[str, msgspec.Meta(max_length=2000)] = ""
 
     def given(self) -> dict[str, str]:
         """Return what is not empty, by name."""
@@ -148,34 +143,23 @@ class AttackTable(Section, frozen=True):
 class IngestTable(Section, frozen=True):
     """`[ingest]`: bounds of what is accepted."""
 
-    record_bytes_max: Annotated[int, msgspec.Meta(ge=1_024, le=16_777_216)] = 1_048_576
     lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
 
 
 class MetricsTable(Section, frozen=True):
     """`[metrics]`: where status, metrics and health are served; loopback by default.
 
-    `figures` admits the secrets of releases there; by default where readers show a token. On
-    loopback "local users" admits every user of this machine without one.
+    The secrets of releases are there if readers must show a token.
     """
 
-    enabled: bool = True
     host: str = "127.0.0.1"
     port: Port = 9464
     token_file: str | None = None
-    token_env: str | None = None
-    figures: bool | Literal["local users"] | None = None
-
-    @property
-    def has_token(self) -> bool:
-        """Whether readers must show a token."""
-        return self.token_file is not None or self.token_env is not None
 
 
 class LogTable(Section, frozen=True):
     """`[log]`: what goes to standard error."""
 
-    level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["text", "json"] = "text"
 
 
@@ -187,8 +171,7 @@ class Config(Section, frozen=True):
     dead_letters: DeadLettersTable
     state: StateTable
     release: ReleaseTable
-    attributes: AttributesTable | None = None
-    schema_file: str | None = None
+    attributes: AttributesTable
     privacy: PrivacyTable = PrivacyTable()
     sequence: SequenceTable = SequenceTable()
     workers: WorkersTable = WorkersTable()
@@ -279,16 +262,15 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         name,
         lambda: _check_together(config),
         lambda: _check_private(config, Site(base)),
-        lambda: _check_figures(config.metrics),
         lambda: _check_workers(config.workers),
-        lambda: _check_columns(config.source, _schema(config, base)),
+        lambda: _check_columns(config.source, _schema(config)),
         lambda: _params(config.privacy),
         lambda: _sequence_options(config),
         lambda: _slots(config.release),
     )
     if config.kafka is not None:
         config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
-    schema = _schema(config, base)
+    schema = _schema(config)
     return Settings(
         config=config,
         site=Site(base.resolve(), config.kafka, config.release.change_max, schema),
@@ -327,14 +309,9 @@ def _refuse_all(name: str, *checks: Callable[[], object]) -> None:
         raise ConfigError(_listed(name, list(dict.fromkeys(texts)))) from found[0]
 
 
-def _schema(config: Config, base: Path) -> Schema:
-    """Return the schema, of the table or of the file."""
-    if config.attributes is not None:
-        schema = config.attributes.to_schema()
-    elif config.schema_file is not None:
-        schema = read_schema(Site(base).path(config.schema_file))
-    else:
-        raise ConfigError(_NO_SCHEMA)
+def _schema(config: Config) -> Schema:
+    """Return what `[attributes]` says of values."""
+    schema = config.attributes.to_schema()
     if isinstance(schema, CompositeSchema):
         msg = "A service takes one sensitive attribute."
         raise InvalidParams(msg, hint="Let the feed send the combined value.")
@@ -351,8 +328,6 @@ def _slots(table: ReleaseTable) -> Slots:
 
 def _check_together(config: Config) -> None:
     """Check what no single table can say."""
-    if config.attributes is not None and config.schema_file is not None:
-        raise ConfigError(_NO_SCHEMA)
     users = (config.source, config.sink, config.dead_letters)
     if config.kafka is None and any(user.kafka_topic is not None for user in users):
         msg = "a connector of kind kafka needs a [kafka] table."
@@ -420,20 +395,6 @@ def _check_workers(table: WorkersTable) -> None:
     if find_spec("distributed") is None:
         msg = "workers.dask needs Dask, which is not installed."
         raise ConfigError(msg, hint='Install it: pip install "ktsafe[dask]".')
-
-
-def _check_figures(table: MetricsTable) -> None:
-    """Refuse to show the secrets of releases to everybody that reaches the server."""
-    if not table.enabled or table.has_token or not table.figures:
-        return
-    remedy = "Set metrics.token_file or metrics.token_env"
-    if not is_loopback(table.host):
-        msg = "metrics.figures would show secrets of releases beyond this machine."
-        raise ConfigError(msg, hint=f"{remedy}, or leave figures out.")
-    if table.figures is True:
-        msg = "metrics.figures = true needs a token."
-        hint = f'{remedy}, or admit every user of this machine: figures = "local users".'
-        raise ConfigError(msg, hint=hint)
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:

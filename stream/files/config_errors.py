@@ -22,6 +22,25 @@ _WRONG: Final = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _MISSING: Final = re.compile(r"Object missing required field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _INVALID: Final = re.compile(r"Invalid (?:enum )?value '([^']+)'(?: - at `\$\.?([^`]*)`)?")
+_INDEX: Final = re.compile(r"\[[^]]*\]")
+REMOVED: Final = {
+    "schema_file": "Put the [attributes] table of that file here.",
+    "kafka.group_id": "Offsets are committed to the group ktsafe.",
+    "kafka.sasl_password_env": "Name a private file in kafka.sasl_password_file.",
+    "kafka.ssl_key_password_file": "Decrypt the key (openssl pkey) into a private file.",
+    "source.follow": "Files are followed, and read to their end with `ktsafe run --drain`.",
+    "source.attributes": "Those of [attributes] are read.",
+    "source.loss_max": "A dump may lose half, or as much as release.change_max allows.",
+    "source.tables.key": "Let Debezium give records a key: message.key.columns.",
+    "state.erase_within_s": "Deleted people are gone from disk within an hour.",
+    "release.about.terms": "Put terms into release.about.licence.",
+    "ingest.record_bytes_max": "Events have at most 1 MiB.",
+    "metrics.enabled": "Status is always served, on loopback unless metrics.host says otherwise.",
+    "metrics.token_env": "Name a private file in metrics.token_file.",
+    "metrics.figures": "Secret figures are shown to readers with the token of metrics.token_file.",
+    "log.level": "Filter by level= where logs are collected.",
+}
+"""Keys that went, with what to do instead."""
 _AT: Final = re.compile(r" - at `\$\.?([^`\[]*)")
 
 
@@ -94,8 +113,9 @@ def config_error_text(error: msgspec.ValidationError, *tables: type) -> str:
     if found := _UNKNOWN.fullmatch(text):
         known = {key for table in tables for key in _keys(table)}
         near = difflib.get_close_matches(found[1], sorted(known), n=1)
-        guess = f" Did you mean {near[0]}?" if near else ""
-        return f"there is no key {_path(found[2], found[1])}.{guess}"
+        guess = f"Did you mean {near[0]}?" if near else ""
+        path = _path(found[2], found[1])
+        return f"there is no key {path}. {REMOVED.get(_INDEX.sub('', path), guess)}".rstrip()
     if found := _MISSING.fullmatch(text):
         return f"the key {_path(found[2], found[1])} is missing."
     if found := _INVALID.fullmatch(text):

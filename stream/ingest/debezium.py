@@ -68,8 +68,6 @@ class MirroredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The column with the kind of a tie.
     directed:
         Whether a tie goes from its source to its target.
-    key:
-        The columns of the primary key, for records that come without one, as lines of files do.
     """
 
     table: Name
@@ -79,7 +77,6 @@ class MirroredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: Name | None = None
     kind: Name | None = None
     directed: bool = False
-    key: tuple[Name, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse tables neither of people nor of ties."""
@@ -227,9 +224,9 @@ class _Listed:
         return now, None if before is None or after is None else self._by_content(before)
 
     def _by_content(self, row: Row) -> bytes:
-        """Return the key of a row without one: a tie's whole content."""
+        """Return the key of a row without one: a person's id, a tie's whole content."""
         table = self._table
-        columns = table.key or ((table.id,) if table.id is not None else tuple(row))
+        columns = tuple(row) if table.id is None else (table.id,)
         try:
             return encode({column: row[column] for column in columns})
         except KeyError as error:

@@ -22,6 +22,7 @@ from typing import Final
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
 from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.letters import RECORD_BYTES_MAX
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore
@@ -49,8 +50,7 @@ LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 
 _LATE: Final = ("late", "older than the lateness bound")
 _AHEAD: Final = ("ahead_of_time", "ahead of what follows it")
-_partition_of: Final = attrgetter("topic", "partition")
-_offset_of: Final = attrgetter("offset")
+_partition_of, _offset_of = attrgetter("topic", "partition"), attrgetter("offset")
 
 NOTHING_MAX: Final = 1_000
 """Records that may come to nothing before that is told while a service runs."""
@@ -112,7 +112,7 @@ class IngestSettings:
     batch_records_max: int = 10_000  # 10 MiB at most, and a write to the disk costs each little.
     checkpoint_interval_s: float = 1.0  # So long a slow feed waits before it is durable.
     poll_timeout_s: float = 0.2
-    record_bytes_max: int = 1_048_576
+    record_bytes_max: int = RECORD_BYTES_MAX
     lateness_max_s: int = 604_800
     event_format: FeedFormat = "plain"
 

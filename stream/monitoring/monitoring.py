@@ -19,7 +19,7 @@ import msgspec
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.secrets import SecretUnreadable, read_secret
 from ktsafe.stream.config.section import is_loopback
-from ktsafe.stream.config.settings import MetricsTable, Settings
+from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.diagnosis import HEALTHY_WITHIN_S
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
@@ -296,23 +296,13 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
     """
     table = settings.config.metrics
     token = access_token(settings)
-    figures = shows_figures(table)
+    figures = token is not None
     if token is None and not is_loopback(table.host):
         log.warning("metrics are served beyond this machine without a token")
     metrics = PrometheusMetrics(params=settings.params, secrets=figures)
     gate = Gate(token, table.host)
     answers = Endpoints(metrics, board, gate, secrets=figures)
     return metrics, StatusServer(answers, host=table.host, port=table.port)
-
-
-def shows_figures(table: MetricsTable) -> bool:
-    """Whether the secrets of releases are shown.
-
-    Behind a token, or where local users may see.
-    """
-    if table.figures == "local users":
-        return table.has_token or is_loopback(table.host)
-    return table.has_token and table.figures is not False
 
 
 def access_token(settings: Settings) -> str | None:
@@ -324,12 +314,11 @@ def access_token(settings: Settings) -> str | None:
         If it cannot be read, or is too short to be one.
     """
     table = settings.config.metrics
-    if table.token_file is None and table.token_env is None:
+    if table.token_file is None:
         return None
-    file = None if table.token_file is None else str(settings.path(table.token_file))
-    subject = file or f"environment variable {table.token_env}"
+    subject = str(settings.path(table.token_file))
     try:
-        token = read_secret("token", file, table.token_env)
+        token = read_secret("token", subject)
     except SecretUnreadable as error:
         raise Misconfigured("serve metrics", subject, str(error)) from None
     if len(token) < TOKEN_CHARS_MIN or not token.isascii():

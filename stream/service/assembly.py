@@ -54,19 +54,24 @@ ROOM_RETRY_S: Final = 5.0
 """Pause before a state is opened again whose disk has no room."""
 
 
-def serve(settings: Settings, *, drain: bool) -> Counts:
-    """Run the configured service until it ends, with a line of progress; return what happened."""
+def serve(settings: Settings, *, drain: bool, shows_status: bool = True) -> Counts:
+    """Run the configured service until it ends, with a line of progress; return what happened.
+
+    `shows_status` serves status and metrics over HTTP.
+    """
     one_heap()
     summary = Summary()
     with live_display(summary, drain=drain):
-        run_from_settings(settings, drain=drain, summary=summary)
+        run_from_settings(settings, drain=drain, summary=summary, shows_status=shows_status)
     return summary.counts
 
 
-def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> None:
+def run_from_settings(
+    settings: Settings, *, drain: bool, summary: Summary, shows_status: bool = True
+) -> None:
     """Run the configured service in this process, until it is stopped or drained."""
     config = settings.config
-    logs.configure(level=config.log.level, format=config.log.format)
+    logs.configure(format=config.log.format)
     logs.install_crash_hooks()
     if kernel_cache.is_cold("exact"):
         log.info("kernels are compiled once, with the first release; see `ktsafe warm`")
@@ -75,7 +80,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
         maker = mechanism(settings)
         board = status_board(settings, summary.counts)
         told: list[Observer] = [summary, board, Notifier(os.environ)]
-        if config.metrics.enabled:
+        if shows_status:
             metrics, server = status_server(settings, board)
             stack.enter_context(server)
             told.insert(0, metrics)
@@ -83,7 +88,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
         ports = Ports(
             open_store=lambda: _open_with_room(settings, observer, stopping),
             open_dead_letters=lambda: dead_letter_sink(settings),
-            source=source(settings),
+            source=source(settings, drain=drain),
             sink=config.sink.release_sink(settings.site),
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
@@ -116,7 +121,6 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
     return ServiceSettings(
         schema=settings.schema,
         ingest=IngestSettings(
-            record_bytes_max=config.ingest.record_bytes_max,
             lateness_max_s=config.ingest.lateness_max_s,
             event_format=wrapping(config.source),
         ),
@@ -171,10 +175,9 @@ def frozen_inputs(settings: Settings) -> dict[str, Any]:
     return {"window": "all", "options": options.to_fixed(), FREE: options.to_free()}
 
 
-def source(settings: Settings) -> Source:
-    """Return the configured source, not opened."""
-    bytes_max = settings.config.ingest.record_bytes_max
-    return settings.config.source.source(settings.site, record_bytes_max=bytes_max)
+def source(settings: Settings, *, drain: bool) -> Source:
+    """Return the configured source, not opened; `drain`: the service ends where it does."""
+    return settings.config.source.source(settings.site, drain=drain)
 
 
 def release_reader(settings: Settings) -> Callable[[], ReleaseReader]:
@@ -250,6 +253,5 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         drain=drain,
         gives_whole_moments=settings.config.source.gives_whole_moments,
         lateness_max_s=settings.config.ingest.lateness_max_s,
-        erase_within_s=settings.config.state.erase_within_s,
         audits_kept=settings.config.state.audits_kept,
     )

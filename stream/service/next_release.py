@@ -37,16 +37,14 @@ from ktsafe.stream.service import assembly
 
 CONFIG: Final = """\
 # Written by `ktsafe next`, which reads it each time; `ktsafe config` tells every key.
-schema_file = "schema.toml"
 
+{schema}
 [privacy]
 k = {k}
 
 [source]
 kind = "snapshots"
-folder = "private/dumps"
-attributes = {attributes}{columns}
-loss_max = 0.5  # a dump that lacks more of the people or ties of the last one is refused
+folder = "private/dumps"{columns}
 
 [sink]
 kind = "files"
@@ -62,10 +60,7 @@ folder = "private/state"
 [release]
 every = "1d"  # a release has the date of its dump
 change_max = 0.2  # a dump in which a greater share of the people has another value is refused
-{seed}
-[metrics]
-enabled = false
-"""
+{seed}"""
 KEPT: Final = 2
 """Dumps that stay: the last one, and the one that it was compared with."""
 
@@ -126,7 +121,7 @@ def next_release_of(
         if is_first:
             config.unlink()  # Nothing has begun.
         raise
-    counts = assembly.serve(settings, drain=True)
+    counts = assembly.serve(settings, drain=True, shows_status=False)
     for place in places(dumps)[:-KEPT]:
         remove(place.vertices.parent)
     return _report(settings, date, dump, counts)
@@ -153,18 +148,17 @@ def _date(text: str) -> str:
 
 def _begin(folder: Path, asked: Beginning) -> None:
     """Make the folder of a sequence; its configuration comes last."""
-    schema, seed = asked.schema, asked.seed
-    if schema is None or asked.schema_text is None:
+    seed = asked.seed
+    if asked.schema is None or asked.schema_text is None:
         msg = f"{folder} holds no sequence yet, and its first release needs a schema."
         raise ConfigError(msg, hint="Give --schema, or name the folder of a sequence.")
     private = folder / "private"
     private.mkdir(parents=True, exist_ok=True)
     private.chmod(0o700)
     (private / "dumps").mkdir(exist_ok=True)
-    (folder / "schema.toml").write_bytes(asked.schema_text)
     text = CONFIG.format(
         k=10 if asked.k is None else asked.k,
-        attributes=json.dumps(list(schema.columns)),
+        schema=asked.schema_text.decode(),
         columns="".join(
             f"\ncolumns.{role} = {json.dumps(name)}" for role, name in asked.columns.items()
         ),
@@ -206,7 +200,7 @@ def _placed(settings: Settings, dumps: Path, date: str, write: Callable[[Path], 
     WrittenOtherwise
         If a value is spelt almost like a sensitive one.
     """
-    source: SnapshotSource = assembly.source(settings)  # type: ignore[assignment] # by its table
+    source: SnapshotSource = assembly.source(settings, drain=True)  # type: ignore[assignment] # by its table
     there = places(dumps)
     hidden = dumps / f".{date}"
     shutil.rmtree(hidden, ignore_errors=True)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -146,16 +147,18 @@ def dripping(drop: bytes) -> Iterator[int]:
 @pytest.mark.parametrize(
     "drop", [b"\0\0\0\0", b"\0\0\0\1x", b"HTTP/1.1 400 Bad Request\r\n", b"\x7f\xff\xff\xff"]
 )
-def test_who_speaks_no_kafka_is_told_as_such(monkeypatch: pytest.MonkeyPatch, drop: bytes) -> None:
+def test_who_speaks_no_kafka_is_told_as_such(tmp_path: Path, drop: bytes) -> None:
     """Whatever comes in place of an answer: the other side is unusable, the program is not."""
-    monkeypatch.setenv("KTSAFE_TEST_PASSWORD", "pass")
+    password = tmp_path / "password"
+    password.touch(mode=0o600)
+    password.write_text("pass")
     with dripping(drop) as port:
         settings = KafkaSettings(
             bootstrap_servers=(f"127.0.0.1:{port}",),
             security_protocol="SASL_PLAINTEXT",
             sasl_mechanism="SCRAM-SHA-512",
             sasl_username="somebody",
-            sasl_password_env="KTSAFE_TEST_PASSWORD",  # noqa: S106 -- the name of a variable
+            sasl_password_file=str(password),
             request_timeout_s=1.0,
         )
         with pytest.raises(Unavailable, match="gave no usable answer"):

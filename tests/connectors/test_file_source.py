@@ -298,7 +298,7 @@ def test_a_large_compressed_file_keeps_its_lines(tmp_path: Path) -> None:
     lines = [bytes([65 + i]) * 3_000_000 for i in range(20)]
     path = tmp_path / "feed.jsonl.gz"
     path.write_bytes(gzip.compress(b"\n".join(lines), 1))
-    source = opened(path)
+    source = opened(path, record_bytes_max=4_000_000)
     records: list[Record] = []
     while not source.at_end(AT):
         records += source.poll(0.0, 10_000)

@@ -99,7 +99,7 @@ def test_nothing_is_told_twice(tmp_path: Path, graphs: list[Graph]) -> None:
     """A dump that equals the one before has no events, and the next one is read all the same."""
     shutil.copytree(tmp_path / DATES[-1], tmp_path / "2026-06-01")
     write_dump(tmp_path, "2026-07-01", graphs[0], NAMES)
-    source = source_of(tmp_path, loss_max=1.0)
+    source = source_of(tmp_path, change_max=1.0)
     source.open({}, {})
     times = [record.timestamp_ms for record in read(source)]
     assert len(set(times)) == len(DATES) + 1

@@ -46,7 +46,7 @@ def rows() -> list[tuple[str, str, str]]:
             "read from files",
             (
                 f"{lines.TAKE_BYTES_MAX // MIB} MiB per file, one record of "
-                f"`record_bytes_max` ({_SETTINGS.record_bytes_max // MIB} MiB) of a longer line"
+                f"{_SETTINGS.record_bytes_max // MIB} MiB of a longer line"
             ),
             "the file waits",
         ),

@@ -139,7 +139,7 @@ def test_every_bound_is_told():
     """The page of bounds names what is configurable, in whole sentences."""
     text = buffers.table()
     assert len(buffers.rows()) >= 12
-    assert "record_bytes_max" in text
+    assert "one record" in text
     assert "16 MiB and one poll" in text
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ktsafe.stream.config import settings
 from ktsafe.stream.errors import ConfigError
-from tests.configurations import CONFIG, FEED, KEPT_IN_FILES
+from tests.configurations import CONFIG
 
 
 @pytest.mark.parametrize("folder", [r'"a\u0000b"', '"~nobody-of-this-name/x"'])
@@ -12,13 +12,5 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path, folder):
     """A null character, or a home of nobody, is an error of the configuration."""
     path = tmp_path / "ktsafe.toml"
     path.write_text(CONFIG.replace('"releases"', folder))
-    with pytest.raises(ConfigError, match="cannot be a path"):
-        settings.load(path)
-
-
-def test_a_schema_file_that_cannot_be_is_refused(tmp_path):
-    """The same for the schema's file, which is read at once."""
-    path = tmp_path / "ktsafe.toml"
-    path.write_text('schema_file = "a\\u0000b"\n' + FEED + KEPT_IN_FILES)
     with pytest.raises(ConfigError, match="cannot be a path"):
         settings.load(path)

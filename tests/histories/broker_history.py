@@ -92,7 +92,6 @@ def joined(pieces: list[list[list[feeds.Event]]]) -> list[list[feeds.Event]]:
 def configure(site: running.Site, seed: int) -> None:
     """Have a service make releases of few people, drawn from a seed, and say what it does."""
     text = site.config.read_text().replace("[privacy]\n", OPTIONS)
-    text = text.replace('level = "warning"', 'level = "info"')
     site.config.write_text(text.replace("[release]\n", f"[release]\nseed = {seed}\n"))
 
 

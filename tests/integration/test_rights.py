@@ -134,7 +134,6 @@ def place(broker: Guarded, tmp_path: Path) -> Place:
         "sasl_mechanism": "SCRAM-SHA-512",
         "sasl_username": "ktsafe",
         "sasl_password_file": str(broker.certificates / "password"),
-        "group_id": f"group-{number}",
     }
     table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in kafka.items())
     made = running.site(

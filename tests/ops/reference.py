@@ -100,8 +100,6 @@ def configuration() -> str:
         MADE,
         "",
         _INTRO,
-        "",
-        '`schema_file = "schema.toml"` at the top of the file takes the place of `[attributes]`.',
     ]
     for table, names in tables(made).items():
         lines += [

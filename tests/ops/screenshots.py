@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="ktsafe-screenshots-") as scratch:
         home = Path(scratch)
         service = RunningService(home / "site", every="2w", people=PEOPLE, days=DAYS)
-        service.admit_local_users()
+        service.guard("of these pictures only")
         (home / "prometheus").mkdir()
         with service.running(), scraping(service, home / "prometheus") as server:
             started = time.time()

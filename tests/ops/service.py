@@ -32,10 +32,6 @@ class RunningService:
         attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
         self.site = running.files_site(folder, [first], attributes, every)
         text = self.site.config.read_text().replace(running.UNATTACKED, "")
-        text = text.replace("enabled = false", "port = 0")
-        text = text.replace('level = "warning"', 'level = "info"')
-        text = text.replace('kind = "files"\npaths', 'kind = "files"\nfollow = true\npaths', 1)
-        assert "follow" in text
         # Of a hundred that are drawn freely one is found out by chance, which raises an alert.
         text = text.replace("[release]\n", "[release]\nseed = 2\n")
         text += "\n[statistics]\nepsilon_per_year = 5.0\n"
@@ -52,12 +48,6 @@ class RunningService:
         path.write_text(f"{token}\n")
         text = self.site.config.read_text()
         text = text.replace("port = 0\n", 'port = 0\ntoken_file = "token"\n')
-        self.site.config.write_text(text)
-
-    def admit_local_users(self) -> None:
-        """Let every user of this machine see what releases cost, without a token."""
-        text = self.site.config.read_text()
-        text = text.replace("port = 0\n", 'port = 0\nfigures = "local users"\n')
         self.site.config.write_text(text)
 
     def go_on(self, count: int) -> None:

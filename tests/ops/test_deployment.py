@@ -112,11 +112,11 @@ def test_both_prometheus_configurations_differ_in_the_target_only() -> None:
 
 
 def test_beyond_the_container_a_token_is_needed() -> None:
-    """One variable gives it to the service and, as a secret, to Prometheus."""
+    """One variable gives it, as a secret, to the service and to Prometheus."""
     metrics = config.load(OPS / "examples/compose.toml").config.metrics
-    assert metrics.token_env is not None
-    assert f"{metrics.token_env}: ${{{metrics.token_env}:?" in COMPOSE
-    assert f"metrics-token:\n    environment: {metrics.token_env}\n" in COMPOSE
+    assert metrics.token_file == "/run/secrets/metrics-token"  # noqa: S105
+    assert "metrics-token:\n    environment: KTSAFE_METRICS_TOKEN\n" in COMPOSE
+    assert '    secrets: [{source: metrics-token, uid: "10001", mode: 0400}]\n' in COMPOSE
     assert "    secrets: [metrics-token]\n" in COMPOSE
     scraped = (OPS / "prometheus/compose.yml").read_text(encoding="utf-8")
     assert "      credentials_file: /run/secrets/metrics-token\n" in scraped

@@ -112,9 +112,7 @@ def test_crash_reports_hold_no_text(tmp_path, place, style):
     """An error whose text, cause and local variables name somebody is told by type and place."""
     site = running.files_site(tmp_path / "site", [marked_feed()], ATTRIBUTES, "1d")
     text = site.config.read_text()
-    site.config.write_text(
-        text.replace('level = "warning"', f'level = "debug"\nformat = "{style}"')
-    )
+    site.config.write_text(text + f'\n[log]\nformat = "{style}"\n')
     code = f"""
 import sys
 from ktsafe.stream import cli

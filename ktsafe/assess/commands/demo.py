@@ -71,7 +71,6 @@ budget = 0.6  # seconds: a quick look at each release; the default takes longer
 
 [metrics]
 port = {port}
-figures = "local users"  # nobody is in this network
 """
 
 
@@ -191,7 +190,7 @@ def _import(home: Path, settings: Settings) -> None:
             home / "vertices.csv",
             home / "edges.csv",
             at_us=round(START.timestamp() * 1_000_000),
-            feed=state_import.feed_at(assembly.source(settings), beginning),
+            feed=state_import.feed_at(assembly.source(settings, drain=True), beginning),
             progress=progress,
         )
     typer.echo(f"imported  {imported.vertices:,} people, {imported.edges:,} ties", err=True)

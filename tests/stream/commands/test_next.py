@@ -45,7 +45,7 @@ seed = 7
 [attack]
 budget = 0.0
 [metrics]
-enabled = false
+port = 0
 """
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import tomllib
 import types
 from importlib import resources
@@ -16,6 +17,7 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.config.connector_tables import KafkaSinkTable
 from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.config_errors import REMOVED
 
 ROOT = Path(__file__).parents[3]
 MINIMAL = {
@@ -68,8 +70,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("source.paths", ["-", "-"], "standard input twice"),
         ("sink", {"kind": "kafka", "topic": "releases"}, r"needs a \[kafka\] table"),
         ("sink", {"kind": "kafka", "topic": "bad topic"}, "sink.topic"),
-        ("attributes", None, "either an"),
-        ("schema_file", "schema.toml", "either an"),
+        ("attributes", None, "attributes is missing"),
         ("attributes.buckets", {"a": [2, 1]}, "must ascend"),
         ("privacy.k", 0, "k must be"),
         ("privacy.alpha", "zero", "alpha must be"),
@@ -83,9 +84,14 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("sequence.sybil_margin", 2, "sybil_margin"),
         ("sequence.birth_wait_max", 12, "birth_wait_max"),
         ("metrics.port", 70_000, "metrics.port"),
-        ("ingest.record_bytes_max", 0, "record_bytes_max"),
         ("ingest.checkpoint_records_max", 10_000, "checkpoint_records_max"),
-        ("log.level", "loud", "log.level"),
+        ("log.format", "loud", "log.format"),
+        ("source.tables", [{"table": "a", "key": ["id"]}], "key. Let Debezium"),
+        *(
+            (key, "x", re.escape(f"no key {key}. {text}"))
+            for key, text in REMOVED.items()
+            if key != "source.tables.key"
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(tmp_path, path, value, message):
@@ -126,15 +132,6 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path):
     path.write_text("= 1")
     with pytest.raises(ConfigError, match="no TOML"):
         config.load(path)
-
-
-def test_the_schema_may_stand_in_its_own_file(tmp_path):
-    """`schema_file` is relative to the configuration."""
-    (tmp_path / "schema.toml").write_text(
-        "[attributes]\nquasi_identifiers = ['a']\nsensitive = 's'\nsensitive_values = ['x']\n"
-    )
-    document = changed("attributes", None) | {"schema_file": "schema.toml"}
-    assert config.check(document, tmp_path, "here").schema.sensitive == "s"
 
 
 def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):

@@ -186,20 +186,6 @@ def test_a_row_without_a_key_goes_by_what_it_says() -> None:
     assert letter.reason == "missing_field"
 
 
-def test_columns_of_the_key_can_be_named() -> None:
-    """Records without a key then go by them, as those with one do."""
-    (people, ties) = TABLES
-    tables = (msgspec.structs.replace(people, key=("pk",)), ties)
-    judge = debezium.RowJudge(tables, SCHEMA, record_bytes_max=10**6)
-    records = [
-        record(change("c", None, ANN | {"pk": 5}), key=None),
-        record(change("d", {"pk": 5, "person_id": 0}, None), key=None),
-        record(change("u", None, ANN | {"pk": 5}), key=b'{"pk": 5}'),
-    ]
-    found = judge.judge(records)
-    assert [each.key for each in found.changes if isinstance(each, RowChange)] == [b'{"pk":5}'] * 3
-
-
 TYPED = Table(
     "people",
     ("person_id",),

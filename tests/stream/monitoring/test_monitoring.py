@@ -13,16 +13,9 @@ from hypothesis import strategies as st
 
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.stream.config import settings as config
-from ktsafe.stream.config.settings import MetricsTable
-from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
 from ktsafe.stream.monitoring.diagnosis import Report
-from ktsafe.stream.monitoring.monitoring import (
-    access_token,
-    shows_figures,
-    status_board,
-    status_server,
-)
+from ktsafe.stream.monitoring.monitoring import access_token, status_board, status_server
 from ktsafe.stream.monitoring.serving import Gate, is_loopback
 from ktsafe.stream.monitoring.summary import Counts
 
@@ -37,52 +30,18 @@ def settings(folder: Path, **metrics: object) -> config.Settings:
     return config.check(document, folder, "test")
 
 
-@pytest.mark.parametrize(
-    ("table", "shown"),
-    [
-        ({}, False),
-        ({"host": "::1"}, False),
-        ({"figures": "local users"}, True),
-        ({"host": "localhost", "figures": "local users"}, True),
-        ({"token_file": "token"}, True),
-        ({"token_file": "token", "figures": False}, False),
-        ({"host": "0.0.0.0"}, False),  # noqa: S104 -- the case
-        ({"host": "metrics.example"}, False),
-        ({"host": "0.0.0.0", "token_file": "token"}, True),  # noqa: S104
-        ({"host": "0.0.0.0", "token_env": "TOKEN"}, True),  # noqa: S104
-        ({"host": "0.0.0.0", "figures": True}, False),  # noqa: S104
-        ({"host": "0.0.0.0", "figures": "local users"}, False),  # noqa: S104
-        ({"figures": False}, False),
-    ],
-)
-def test_secrets_need_a_token_or_a_word_about_local_users(
-    table: dict[str, object], shown: bool
-) -> None:
-    """What a release cost is shown to nobody who comes by."""
-    assert shows_figures(MetricsTable(**table)) is shown  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ({"figures": True}, "figures = true needs a token.*local users"),
-        ({"host": "0.0.0.0", "figures": True}, "beyond this machine.*token_file"),  # noqa: S104
-        ({"host": "10.1.2.3", "figures": "local users"}, "beyond this machine"),
-    ],
-)
-def test_a_configuration_that_shows_secrets_is_refused_by_name(
-    tmp_path: Path, table: dict[str, object], words: str
-) -> None:
-    """`config` and the start say which key shows what to whom, and what would be right."""
-    with pytest.raises(ConfigError, match=words):
-        settings(tmp_path, **table)
-    assert settings(tmp_path, **table, token_env="TOKEN").config.metrics.figures  # noqa: S106
+def private_token(folder: Path) -> None:
+    """Write a token that its owner alone may read."""
+    path = folder / "token"
+    path.touch(mode=0o600)
+    path.write_text(f"{TOKEN}\nanother line\n")
 
 
 @pytest.mark.parametrize("shown", [True, False])
 def test_page_and_metrics_follow_one_rule(tmp_path: Path, shown: bool) -> None:
-    """Where secrets are not shown they are on neither; where they are they are on both."""
-    found = settings(tmp_path, figures="local users" if shown else False)
+    """Readers with a token see secrets on both, others on neither."""
+    private_token(tmp_path)
+    found = settings(tmp_path, **({"token_file": "token"} if shown else {}))
     board = status_board(found, Counts())
     metrics, server = status_server(found, board)
     server.close()
@@ -101,27 +60,21 @@ def test_page_and_metrics_follow_one_rule(tmp_path: Path, shown: bool) -> None:
     board.release_audited(figures)
     _, body = metrics.exposition()
     assert (b"ktsafe_release_cost_elements" in body) is shown
-    body = server.endpoints.answer("/status.json", host="localhost").body
+    body = server.endpoints.answer(
+        "/status.json", host="localhost", authorization=f"Bearer {TOKEN}"
+    ).body
     report = msgspec.json.decode(body, type=Report)
     assert (report.releases[0].secrets is not None) is shown
 
 
-def test_the_token_is_read_from_a_private_file_or_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Either place works; none means that none is needed."""
-    path = tmp_path / "token"
-    path.touch(mode=0o600)
-    path.write_text(f"{TOKEN}\nanother line\n")
+def test_the_token_is_read_from_a_private_file(tmp_path: Path) -> None:
+    """Without a file none is needed."""
+    private_token(tmp_path)
     assert access_token(settings(tmp_path, token_file="token")) == TOKEN  # noqa: S106
-    monkeypatch.setenv("KTSAFE_TOKEN", TOKEN)
-    assert access_token(settings(tmp_path, token_env="KTSAFE_TOKEN")) == TOKEN  # noqa: S106
     assert access_token(settings(tmp_path)) is None
 
 
-@pytest.mark.parametrize(
-    "fault", ["missing", "empty", "short", "not ASCII", "for everybody", "both"]
-)
+@pytest.mark.parametrize("fault", ["missing", "empty", "short", "not ASCII", "for everybody"])
 def test_a_bad_token_stops_the_start(tmp_path: Path, fault: str) -> None:
     """Nothing is served with a token that is none; the error says what to do and not what it is."""
     path = tmp_path / "token"
@@ -130,9 +83,8 @@ def test_a_bad_token_stops_the_start(tmp_path: Path, fault: str) -> None:
         path.touch(mode=0o644 if fault == "for everybody" else 0o600)
         path.chmod(0o644 if fault == "for everybody" else 0o600)
         path.write_text(text)
-    keys = {"token_file": "token"} | ({"token_env": "HOME"} if fault == "both" else {})
     with pytest.raises(Misconfigured) as caught:
-        access_token(settings(tmp_path, **keys))
+        access_token(settings(tmp_path, token_file="token"))  # noqa: S106
     assert not text or text not in str(caught.value)
 
 

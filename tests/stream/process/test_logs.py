@@ -228,7 +228,7 @@ CONNECTOR_ARGUMENTS = {
     "path",
     "type(error).__name__",
     "self._topic",
-    "self._settings.group_id",
+    "GROUP",
     "len(added)",
     "release_id",
     "self._pause_s",

@@ -13,8 +13,6 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from tests import running, services
 
-FOLLOWED = 'kind = "files"\nfollow = true'
-
 
 @contextmanager
 def service(site):
@@ -34,10 +32,7 @@ def service(site):
 def site(tmp_path):
     """Return a service that goes on after the end of its feed, with a release a month."""
     feed = services.small_feed(people=60, days=100)
-    made = running.files_site(tmp_path / "site", [feed], services.ATTRIBUTES, "month")
-    text = made.config.read_text()
-    made.config.write_text(text.replace('kind = "files"\npaths', FOLLOWED + "\npaths"))
-    return made
+    return running.files_site(tmp_path / "site", [feed], services.ATTRIBUTES, "month")
 
 
 def said(capsys, *arguments):
