@@ -286,8 +286,8 @@ def topic_found(
     info = describe_topic(admin, topic, settings)
     if info is None:
         hint = (
-            f"there is no such topic at {settings.address}. Create it with `ktsafe topics "
-            "--create`, or correct the name."
+            f"there is no such topic at {settings.address}. Create it with `ktsafe config "
+            "CONFIG --topics --create`, or correct the name."
         )
         raise Misconfigured(op, topic, hint)
     check_rights(info, rights, op, topic, settings)

@@ -87,7 +87,7 @@ class KafkaReleaseSink:
         if len(info.partitions) != 1:
             hint = (
                 f"releases need a topic of exactly one partition ({len(info.partitions)} found). "
-                "Create one with `ktsafe topics --create`."
+                "Create one with `ktsafe config CONFIG --topics --create`."
             )
             raise Misconfigured("open sink", topic, hint)
         with client.translated("open sink", topic, settings):

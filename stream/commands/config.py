@@ -1,32 +1,67 @@
-"""`ktsafe config`: check a configuration offline, or print one to start from."""
+"""`ktsafe config`: check a configuration and its topics, or print one to start from."""
 
 from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ktsafe.stream.errors import Exit
-from ktsafe.stream.process.command_line import Json, say
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.process.command_line import Json, hurried, say
+
+if TYPE_CHECKING:
+    from ktsafe.connectors.kafka_settings import KafkaSettings
+    from ktsafe.connectors.kafka_topics import TopicSpec
 
 
 def config(
     path: Annotated[
         Path | None, typer.Argument(help="The service's TOML file.", metavar="[CONFIG]")
     ] = None,
+    topics: Annotated[
+        bool, typer.Option("--topics", help="Check its Kafka topics instead; asks the cluster.")
+    ] = False,
+    create: Annotated[
+        bool, typer.Option("--create", help="With --topics: create those that do not exist yet.")
+    ] = False,
+    partitions: Annotated[
+        int, typer.Option(min=1, help="Partitions of the events topic, if it is created.")
+    ] = 3,
+    replication: Annotated[
+        int, typer.Option(help="Replicas of created topics; -1 is the cluster's default.")
+    ] = -1,
+    wait: Annotated[
+        float, typer.Option(min=0.1, help="Seconds to wait for the cluster, at most.")
+    ] = 10.0,
     as_json: Json = False,
 ) -> int:
-    """Check a configuration without connecting to anything; without one, print an example.
+    """Check a configuration, or its Kafka topics; without one, print an example.
 
     The example has every key, its default and what it means. Of a configuration the files that it
-    names for certificates and secrets must be there; a feed that is not there yet is named.
+    names for certificates and secrets must be there; a feed that is not there yet is named. Nothing
+    is connected to, unless `--topics` asks for the topics: 0 only if they are as the service needs
+    them. With `--create` missing ones are created so, and the others are left as they are.
     """
+    if path is None and (topics or create):
+        raise ConfigError("--topics needs a configuration.", hint="Name the service's TOML file.")
+    if create and not topics:
+        raise ConfigError("--create needs --topics.")
     if path is None:
         example = resources.files("ktsafe.stream").joinpath("example.toml")
         typer.echo(example.read_text(encoding="utf-8"))
         return Exit.OK
+    if topics:
+        kafka, specs = _specs(path, partitions, replication, wait)
+        return _topics(kafka, specs, create=create, as_json=as_json)
+    report, lines = _checked(path)
+    say(report, "\n".join(lines), as_json=as_json)
+    return Exit.OK
+
+
+def _checked(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return what a sound configuration means: JSON-ready, and in lines."""
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
 
@@ -45,5 +80,44 @@ def config(
     }
     lines = [f"{path}: sound", *(f"  {name:<9} {place}" for name, place in where.items())]
     lines += [f"  missing   {one}: the service does not start without it" for one in missing]
-    say(report, "\n".join(lines), as_json=as_json)
-    return Exit.OK
+    return report, lines
+
+
+def _topics(kafka: KafkaSettings, specs: list[TopicSpec], *, create: bool, as_json: bool) -> int:
+    """Check topics, or create them, and say what was found."""
+    from ktsafe.connectors.kafka_topics import check_topics, create_topics
+
+    if create:
+        created = create_topics(kafka, specs)
+        found = [spec.name for spec in specs if spec.name not in created]
+        lines = [f"{name}: created" for name in created] + [f"{name}: there" for name in found]
+        say({"created": created, "found": found}, "\n".join(lines), as_json=as_json)
+        return Exit.OK
+    problems = check_topics(kafka, specs)
+    lines = problems or [f"{spec.name}: as it should be" for spec in specs]
+    say({"problems": problems}, "\n".join(lines), as_json=as_json)
+    return Exit.MISMATCH if problems else Exit.OK
+
+
+def _specs(
+    path: Path, partitions: int, replication: int, wait_s: float
+) -> tuple[KafkaSettings, list[TopicSpec]]:
+    """Return the cluster, with little patience, and the named topics."""
+    from ktsafe.connectors.kafka_topics import Role, TopicSpec
+    from ktsafe.stream.config import settings as configuration
+
+    config = configuration.load(path).config
+    specs = []
+    for table, role, number in (
+        (config.source, Role.EVENTS, partitions),
+        (config.sink, Role.RELEASES, 1),
+        (config.dead_letters, Role.DEAD_LETTERS, 1),
+    ):
+        if (topic := table.kafka_topic) is not None:
+            specs.append(
+                TopicSpec(name=topic, role=role, partitions=number, replication_factor=replication)
+            )
+    if config.kafka is None or not specs:
+        msg = f"{path} names no Kafka topic."
+        raise ConfigError(msg, hint='Give a connector kind = "kafka" and a [kafka] table.')
+    return hurried(config.kafka, wait_s), specs

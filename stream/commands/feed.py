@@ -7,8 +7,9 @@ import json
 import sys
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Annotated, Any, Final
 
@@ -18,41 +19,50 @@ import typer
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Json, hurried, say
 
-app = typer.Typer(help="Make up a feed, or send one to Kafka.", no_args_is_help=True)
 
-
-@app.callback()
-def feed() -> None:
-    """Group the feed commands."""
-
-
-@app.command("generate")
-def generate(
+def feed(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Events to send, one JSON object per line (.jsonl, .jsonl.gz). Default: made up."
+        ),
+    ] = None,
     out: Annotated[
-        str, typer.Option(help="File to write (.jsonl, .jsonl.gz), or - for standard output.")
+        str, typer.Option(help="Write made-up events here (.jsonl, .jsonl.gz); - is the output.")
     ] = "-",
+    to: Annotated[
+        Path | None,
+        typer.Option(help="The service's TOML file: send the events to the topic of its [source]."),
+    ] = None,
     people: Annotated[int, typer.Option(min=1, help="Newcomers in all.")] = 1_000,
     days: Annotated[int, typer.Option(min=1, help="Simulated days.")] = 365,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same feed.")] = 1,
     schema_out: Annotated[
-        Path | None, typer.Option(help="Also write the feed's schema file here.")
+        Path | None, typer.Option(help="Also write the schema file of made-up events here.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was written as JSON; needs --out FILE.")
-    ] = False,
+    per_second: Annotated[
+        float | None, typer.Option(min=0.1, help="Events a second, at most. Default: no limit.")
+    ] = None,
+    as_json: Json = False,
 ) -> int:
-    """Generate a feed: people join, change and leave; ties come and go."""
-    if as_json and out == "-":
+    """Make up a feed of events, or send a feed to the service's topic.
+
+    In a made-up feed people join, change and leave; ties come and go. A file is read once before
+    anything is sent: a line that is no JSON object is refused.
+    """
+    if to is None and file is not None:
+        raise ConfigError("Where to send the events is not said.", hint="Give --to CONFIG.")
+    if to is not None and out != "-":
+        raise ConfigError("--out and --to do not go together.", hint="Send the written file then.")
+    if as_json and to is None and out == "-":
         msg = "--json and the feed cannot both go to standard output."
         raise ConfigError(msg, hint="Name a file with --out.")
-    import numpy as np
-
-    from ktsafe.graph.datasets import social_feed
-
-    rng = np.random.default_rng(seed)
-    count = write_feed(out, social_feed(people=people, days=days, rng=rng))
     if schema_out is not None:
         write_schema(schema_out)
+    if to is not None:
+        _send(to, file, partial(_made_up, people, days, seed), per_second, as_json=as_json)
+        return Exit.OK
+    count = write_feed(out, _made_up(people, days, seed))
     if as_json:
         typer.echo(json.dumps({"out": out, "events": count, "people": people, "days": days}))
     elif out != "-":
@@ -60,23 +70,24 @@ def generate(
     return Exit.OK
 
 
-@app.command("send")
-def send(
-    file: Annotated[
-        Path, typer.Argument(help="Events, one JSON object per line (.jsonl, .jsonl.gz).")
-    ],
-    to: Annotated[
-        Path, typer.Option(help="The service's TOML file; events go to the topic of its [source].")
-    ],
-    per_second: Annotated[
-        float | None, typer.Option(min=0.1, help="Events a second, at most. Default: no limit.")
-    ] = None,
-    as_json: Json = False,
-) -> int:
-    """Put a file's events on the service's topic, partitions in turn.
+def _made_up(people: int, days: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Return made-up events."""
+    import numpy as np
 
-    The file is read once before anything is sent: a line that is no JSON object is refused.
-    """
+    from ktsafe.graph.datasets import social_feed
+
+    return iter(social_feed(people=people, days=days, rng=np.random.default_rng(seed)))
+
+
+def _send(
+    to: Path,
+    file: Path | None,
+    made_up: Callable[[], Iterable[dict[str, Any]]],
+    per_second: float | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Put events on the service's topic, partitions in turn."""
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.monitoring.progress import phases
 
@@ -87,13 +98,15 @@ def send(
         raise ConfigError(msg, hint='Give [source] kind = "kafka", and a [kafka] table.')
     from ktsafe.connectors.kafka_topics import send_values
 
-    count = sum(1 for _ in _events(file))
+    def values() -> Iterator[bytes]:
+        return map(msgspec.json.encode, made_up()) if file is None else _events(file)
+
+    count = sum(1 for _ in values())
     kafka = hurried(config.kafka)
     with phases(f"sending to {topic}") as progress:
-        for sent in send_values(kafka, topic, _paced(_events(file), per_second)):
+        for sent in send_values(kafka, topic, _paced(values(), per_second)):
             progress("events", sent / count)
     say({"topic": topic, "events": count}, f"{topic}: {count:,} events sent", as_json=as_json)
-    return Exit.OK
 
 
 def _events(path: Path) -> Iterator[bytes]:
@@ -114,7 +127,7 @@ def _events(path: Path) -> Iterator[bytes]:
         raise ConfigError(msg, hint=_FEED) from None
 
 
-_FEED: Final = "A feed has one event per line; `ktsafe feed generate` writes one."
+_FEED: Final = "A feed has one event per line; `ktsafe feed --out FILE` writes one."
 
 
 def _paced(values: Iterable[bytes], per_second: float | None) -> Iterator[bytes]:

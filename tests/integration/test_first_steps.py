@@ -39,7 +39,7 @@ def test_every_command_of_the_page_succeeds(
     """From a file of events to verified releases on a topic; each line is typed as it stands."""
     monkeypatch.chdir(tmp_path)
     configuration(tmp_path, cluster)
-    (block,) = re.findall(r"^```\n(ktsafe feed generate.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(r"^```\n(ktsafe feed .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     for line in block.splitlines():
         _, *words = shlex.split(line, comments=True)
         assert run_command(words) == Exit.OK, (words, capsys.readouterr().err)
@@ -53,9 +53,9 @@ def test_what_cannot_be_applied_is_read_from_its_topic(
 ) -> None:
     """Letters come with place, reason and content, in any partition; others' records do not."""
     config = configuration(tmp_path, cluster)
-    assert run_command(["topics", str(config), "--create"]) == Exit.OK
+    assert run_command(["config", str(config), "--topics", "--create"]) == Exit.OK
     (tmp_path / "feed.jsonl").write_text('{"type": "vertex.explode"}\n\n{"type": 7}\n')
-    sent = ["feed", "send", str(tmp_path / "feed.jsonl"), "--to", str(config)]
+    sent = ["feed", str(tmp_path / "feed.jsonl"), "--to", str(config)]
     assert run_command([*sent, "--per-second", "20", "--json"]) == Exit.OK
     assert json.loads("{" + capsys.readouterr().out.partition("{")[2])["events"] == 2
     assert run_command(["run", str(config), "--drain"]) == Exit.OK
@@ -78,9 +78,9 @@ def test_what_is_no_feed_is_not_sent(
 ) -> None:
     """The file and the line are named, and the topic stays empty."""
     config = configuration(tmp_path, cluster)
-    assert run_command(["topics", str(config), "--create"]) == Exit.OK
+    assert run_command(["config", str(config), "--topics", "--create"]) == Exit.OK
     (tmp_path / "feed.jsonl").write_text(f'{{"type": "vertex.upsert", "id": "a"}}\n{line}\n')
-    sent = ["feed", "send", str(tmp_path / "feed.jsonl"), "--to", str(config)]
+    sent = ["feed", str(tmp_path / "feed.jsonl"), "--to", str(config)]
     assert run_command(sent) == Exit.USAGE
     assert "line 2 is no JSON object. Nothing was sent." in capsys.readouterr().err
     assert cluster.records(f"{tmp_path.name}-events") == []

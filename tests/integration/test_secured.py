@@ -168,7 +168,7 @@ def test_the_service_runs_over_tls(site: Site, tmp_path: Path, capsys, protocol:
     place.config.write_text(text.replace(letters, letters_topic))
     config = str(place.config)
     assert run_command(["config", config]) == Exit.OK
-    assert run_command(["topics", config]) == Exit.OK
+    assert run_command(["config", config, "--topics"]) == Exit.OK
     place.drain()
     into = ["--into", str(tmp_path / "read"), "--all"]
     where = ["--kafka-settings", config, "--topic", names[Role.RELEASES]]

@@ -93,15 +93,18 @@ def test_topics_are_created_checked_and_read_back(tmp_path, cluster, capsys):
     assert letters in text
     site.config.write_text(text.replace(letters, 'kind = "kafka"\ntopic = "cli-dead-letters"'))
     config = str(site.config)
-    assert run_command(["topics", config]) == Exit.MISMATCH
+    assert run_command(["config", config, "--topics"]) == Exit.MISMATCH
     assert "there is no such topic" in capsys.readouterr().out
-    assert run_command(["topics", config, "--partitions", "2", "--json", "--create"]) == Exit.OK
+    assert (
+        run_command(["config", config, "--topics", "--partitions", "2", "--json", "--create"])
+        == Exit.OK
+    )
     created = json.loads(capsys.readouterr().out)
     assert created == {
         "created": ["cli-events", "cli-releases", "cli-dead-letters"],
         "found": [],
     }
-    assert run_command(["topics", config]) == Exit.OK
+    assert run_command(["config", config, "--topics"]) == Exit.OK
     feed = services.small_feed(people=60)
     running.send(cluster.bootstrap, "cli-events", [feed[::2], feed[1::2]])
     assert run_command(["run", config, "--drain"]) == Exit.OK

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ktsafe.stream.cli import run_command
-from ktsafe.stream.commands import topics
+from ktsafe.stream.command_registry import MOVED
+from ktsafe.stream.commands import config as config_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring import progress
 from ktsafe.stream.monitoring.summary import Summary
@@ -31,7 +32,7 @@ def kafka_config(folder: Path) -> str:
 @pytest.mark.parametrize(
     "line",
     [
-        "feed send FEED --to CONFIG",
+        "feed FEED --to CONFIG",
         "status CONFIG --dead-letters",
         "releases read CONFIG --into FOLDER",
         "releases read --kafka 127.0.0.1:9 --topic releases --into FOLDER",
@@ -57,7 +58,7 @@ def test_a_broker_that_is_away_is_not_waited_for_as_a_service_would(
 
 def test_a_reader_that_goes_away_gets_no_verdict() -> None:
     """`ktsafe ... | head` ends neither with 0 nor with 1, which say safe and unsafe."""
-    command = [sys.executable, "-m", "ktsafe.stream.cli", "feed", "generate", "--people", "3000"]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "feed", "--people", "3000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stderr is not None
@@ -83,9 +84,9 @@ def test_no_state_is_begun_by_what_asks_for_one(
 def test_topics_are_asked_for_as_long_as_was_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`topics` waits ten seconds unless told otherwise."""
-    assert inspect.signature(topics.topics).parameters["wait"].default == 10.0
-    words = ["topics", kafka_config(tmp_path), "--wait", "0.5"]
+    """`config --topics` waits ten seconds unless told otherwise."""
+    assert inspect.signature(config_command.config).parameters["wait"].default == 10.0
+    words = ["config", kafka_config(tmp_path), "--topics", "--wait", "0.5"]
     assert run_command(words) == Exit.UNAVAILABLE
     assert "for at most 0.5 s" in capsys.readouterr().err
 
@@ -130,3 +131,12 @@ def test_on_a_terminal_there_is_a_bar(
     with progress.live_display(Summary(), drain=True):
         pass
     assert "0 records" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_a_command_that_went_names_what_does_it_now(
+    old: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, with the usage error's code."""
+    assert run_command([*old.split(), "whatever"]) == Exit.USAGE
+    assert f"Use `ktsafe {MOVED[old]}`." in capsys.readouterr().err
