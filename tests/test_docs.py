@@ -8,7 +8,6 @@ import pytest
 import typer.main
 
 from ktsafe.stream.cli import app
-from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.ingest import events
 
@@ -124,12 +123,6 @@ def test_every_command_can_print_json():
 def test_the_readme_fits_one_screen():
     """Who opens it sees what this is, what it is worth, and where to go on."""
     assert len(README.splitlines()) <= 60
-
-
-def test_exit_codes_are_those_of_the_program():
-    """The list of exit codes is complete and in order."""
-    (text,) = re.findall(r"^Exit codes: (.*)\.$", GUIDE, re.MULTILINE)
-    assert [int(part.split()[0]) for part in text.split("; ")] == [int(code) for code in Exit]
 
 
 def test_reasons_of_dead_letters_are_those_of_the_program():
