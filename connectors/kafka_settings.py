@@ -59,12 +59,12 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     @property
     def retry_for_s(self) -> float:
-        """How long a start tries to reach the cluster: a restarted broker needs about a minute."""
+        """Seconds that a start tries to connect: a restarted broker needs a minute."""
         return 2 * self.request_timeout_s
 
     @property
     def silence_max_s(self) -> float:
-        """How long a running source goes without an answer: a rolling restart takes minutes."""
+        """Seconds without an answer that end a source: rolling restarts take minutes."""
         return 10 * self.request_timeout_s
 
     @property

@@ -1,4 +1,4 @@
-"""The true graph: what was given, as it is declared, with one spelling for the values of both."""
+"""The true graph as declared, with one spelling for each value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def true_graph(
     beside: Mapping[str, Any],
     ignore: Collection[str],
 ) -> AttributedGraph:
-    """Return the true graph, or refuse what was given for all that is wrong with it.
+    """Return the true graph, or refuse the input with all its faults.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def true_graph(
 
 
 def columns_of(seen: Given, names: Iterable[str]) -> dict[str, Any]:
-    """Return the columns of what was given, and a column of its own for what nobody has of these.
+    """Return the given columns, and an empty one for each missing attribute.
 
     A graph without attributes has people all the same.
     """
@@ -94,7 +94,7 @@ def columns_of(seen: Given, names: Iterable[str]) -> dict[str, Any]:
 
 
 def spelt(given: Any, *, is_code: bool = False) -> Any:
-    """Return declared values as readers spell them; what is no collection of values stays as it is.
+    """Return declared values as readers spell them; other objects stay.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def declared(
     nominal: Collection[str],
     sensitive: Sensitive,
 ) -> dict[str, Any]:
-    """Return what a schema declares beside its attributes, with values as readers spell them."""
+    """Return the declarations of a schema, with values as readers spell them."""
     codes = frozenset(check_texts("nominal", nominal))
     parts = [sensitive] if isinstance(sensitive, str) else sensitive or []
     return {
@@ -144,7 +144,7 @@ def _parts(
 def _of_parts(
     parts: Mapping[str, frozenset[str]], columns: Mapping[str, Any], schema: Schema
 ) -> list[InvalidGraph]:
-    """Return what is wrong with each of several sensitive attributes and its values."""
+    """Return the faults of several sensitive attributes and their values."""
     found = []
     for part, values in parts.items():
         try:
@@ -155,7 +155,7 @@ def _of_parts(
 
 
 def _without_file(error: InvalidGraph) -> InvalidGraph:
-    """Return an error that names no key of a schema file: a call has no such key."""
+    """Return an error without names of schema keys: a call has none."""
     if isinstance(error, AbsentFromGraph):
         error.hint = error.hint.replace(ON_PURPOSE, "If that is so on purpose, leave it out.")
     return error

@@ -1,4 +1,4 @@
-"""Edges of a release, changed until its noisy tables agree with them and triangles are kept.
+"""Edges of a release, changed to agree with its noisy tables.
 
 Ties between any two classes are fitted to the tables by iterative proportional fitting (Deming and
 Stephan, 1940). Edges are then added and dropped one by one; each is chosen so that transitivity
@@ -70,7 +70,7 @@ def calibrated_edges(
 def _fitted(
     classes: NDArray[np.str_], of: Ints, edges: Ints, tables: Mapping[int, StudiedTable]
 ) -> Floats:
-    """Return ties between any two classes, shape (classes, classes), in the upper triangle."""
+    """Return ties between any two classes as an upper triangle."""
     people = np.bincount(of, minlength=len(classes)).astype(np.float64)
     possible = np.triu(np.outer(people, people), 1) + np.diag(people * (people - 1) / 2)
     ties = PRIOR * np.minimum(1.0, possible / PRIOR_PAIRS)
@@ -86,7 +86,7 @@ def _fitted(
 
 
 def raked(counts: Floats, margins: Sequence[tuple[Ints, Floats]]) -> Floats:
-    """Return counts fitted in turn to margins, until their sums are those of all margins.
+    """Return counts fitted in turn to margins, until all sums agree.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def raked(counts: Floats, margins: Sequence[tuple[Ints, Floats]]) -> Floats:
 
 @dataclasses.dataclass(eq=False)
 class _Changing:
-    """A graph whose edges are added and dropped, with its triangles and paths of two edges."""
+    """A changing graph, with counts of triangles and paths of two edges."""
 
     n_classes: int
     of: Ints
@@ -142,7 +142,7 @@ class _Changing:
         return found
 
     def add(self, p: int, q: int, rng: np.random.Generator) -> None:
-        """Add an edge between two classes; it closes a triangle where too few are closed."""
+        """Add an edge between two classes; it closes a triangle if needed."""
         is_closing = self._closed() < self._transitivity
         for attempt in range(2 * TRIED):
             u = int(rng.choice(self._members[p]))
@@ -155,7 +155,7 @@ class _Changing:
                 return
 
     def drop(self, p: int, q: int, rng: np.random.Generator) -> None:
-        """Drop an edge between two classes: one in few triangles where too few are closed."""
+        """Drop an edge between two classes, one in few triangles if needed."""
         chosen = self._between[p, q]
         asked = COMPARED if self._closed() < self._transitivity else 1
         drawn = rng.integers(len(chosen), size=asked).tolist()

@@ -128,17 +128,17 @@ class StudiedRelease:
 
     @property
     def ties(self) -> str | list[str]:
-        """Which rows that name two people count as a tie: "any", "mutual" ones, or some kinds."""
+        """Rows that count as a tie: "any", "mutual" ones, or some kinds."""
         told: str | list[str] = self.manifest.get("ties", "any")
         return told
 
     @property
     def edge_index(self) -> NDArray[np.int64]:
-        """Both directions of every edge, int64, shape (2, 2 m), as PyTorch Geometric takes it."""
+        """Both directions of every edge for PyTorch Geometric, int64, shape (2, 2m)."""
         return np.concatenate((self.edges, self.edges[:, ::-1])).T
 
     def to_networkx(self, *, weights: bool = False) -> nx.Graph:
-        """Return the graph by ids, with attributes, and with the people without a tie.
+        """Return a networkx graph by ids, with attributes and isolated vertices.
 
         `weights` gives each edge its `weight` (see `weights`), where there are noisy tables.
         """
@@ -157,7 +157,7 @@ class StudiedRelease:
         return graph
 
     def to_igraph(self) -> igraph.Graph:
-        """Return the graph with ids as `name`, with attributes, and people without a tie."""
+        """Return an igraph graph, ids as `name`, with attributes and isolated vertices."""
         import igraph
 
         columns = {name: column.tolist() for name, column in self.columns.items()}
@@ -176,7 +176,7 @@ class StudiedRelease:
         return vertices, edges.assign(weight=self.weights) if weights else edges
 
     def calibrated(self, seed: int = 0) -> StudiedRelease:
-        """Return the release with edges that agree with its tables, for simulations and models.
+        """Return the release with edges calibrated to its tables, for simulations.
 
         Edges are added and dropped until ties between values are those of the tables, within their
         noise; triangles are kept. It is no release: nobody verified it.
@@ -201,7 +201,7 @@ class StudiedRelease:
         return dataclasses.replace(self, edges=edges)
 
     def to_pyg(self) -> Data:
-        """Return the graph as PyTorch Geometric has it, with attributes as codes in `x`.
+        """Return the graph for PyTorch Geometric, attributes as codes in `x`.
 
         `x` is int64 of shape (n, attributes): positions in `np.unique` of each column.
         """
@@ -249,7 +249,7 @@ class StudiedRelease:
         return estimate_of(drawn, figure)
 
     def people_of_class(self, *values: str) -> Estimate:
-        """Return how many people have these values, one of each attribute in their order.
+        """Return the number of people with these values, one per attribute.
 
         Raises
         ------
@@ -269,7 +269,7 @@ class StudiedRelease:
     def drawn(
         self, figure: str, values: tuple[str, ...], by: str | None, across: str | None = None
     ) -> Floats:
-        """Return the figure of the tables, and of 2,000 with noise again; else of the graph."""
+        """Return a figure of the tables and 2,000 draws, or of the graph."""
         if by is None:
             # The fewer cells are added up, the less noise.
             by = min(self.attributes, key=lambda name: len(np.unique(self.columns[name])))
@@ -293,7 +293,7 @@ class StudiedRelease:
         return {name: self.counts(name) for name in self.attributes}
 
     def counts(self, by: str) -> FigureCounts:
-        """Return the counts by an attribute: of the tables and draws of them, else of the graph."""
+        """Return counts by an attribute, of tables and draws, or of the graph."""
         of = {(table.of, table.by): table for table in self.tables}
         if ("people", by) not in of or ("ties", by) not in of:
             return self.shown(by)
@@ -317,7 +317,7 @@ class StudiedRelease:
         return FigureCounts(values, people, mixing, bins, told, self._spread, changes=changes)
 
     def _across(self, by: str, across: str) -> FigureCounts:
-        """Return neighbours of the values of another attribute, of the tables or of the graph."""
+        """Return neighbours by values of another attribute, of tables or graph."""
         counts = self._counts[by]
         for table in self.tables:
             if table.of == "across" and {table.by, table.across} == {by, across}:
@@ -370,12 +370,12 @@ class StudiedRelease:
         return rows
 
     def not_shown(self, by: str) -> list[tuple[str, str]]:
-        """Return pairs of values that both have people and no edge: a gap, not a zero."""
+        """Return pairs of values with people and no edge: gaps, not zeros."""
         return [row["values"] for row in self.mixing(by) if not row["is_shown"]]
 
     @cached_property
     def weights(self) -> Floats:
-        """A weight of each edge, with which the graph's own ties agree with the tables.
+        """Weights of edges that make the graph's ties agree with the tables.
 
         Fitted in turn to the ties between the values of each attribute (Deming and Stephan, 1940).
         What is not shown has no edge to weigh. float64, shape (m,); ones without tables.
@@ -411,7 +411,7 @@ def check_asked(
 
 
 def _with_noise(table: StudiedTable) -> Floats:
-    """Return the counts, and draws of them with noise of the same law again; always the same."""
+    """Return the counts, and fixed draws of them with equal noise added."""
     seed = np.abs(table.counts) if len(table.counts) else [0]
     rng = np.random.default_rng([*np.asarray(seed).tolist(), len(table.cells)])
     drawn = table.counts + laplace(table.scale, (DRAWS + 1, len(table.counts)), rng)

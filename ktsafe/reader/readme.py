@@ -1,4 +1,4 @@
-"""README.txt of a release: what it is, what leans, what to use instead, how to load it.
+"""README.txt of a release: its meaning, its bias, how to load it.
 
 It follows from the manifest alone, so it tells nothing that the manifest does not.
 """

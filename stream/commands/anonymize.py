@@ -191,7 +191,7 @@ def anonymize_files(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paths:
-    """Where the command reads from and writes to; None where none was given or asked for.
+    """Files that the command reads and writes; None where none is given.
 
     `hierarchies` is None if they are in the schema file.
     """
@@ -216,7 +216,7 @@ def _anonymized(
     min_f1: float,
     about: dict[str, str],
 ) -> dict[str, Any]:
-    """Make, verify and write a release; `keep` is None where people are told as they are."""
+    """Make, verify and write a release; without `keep` nothing is generalized."""
     # Compiled kernels load slowly, so only commands in need of them pay.
     import numpy as np
 
@@ -332,7 +332,7 @@ def _generalized(
 
 
 def _traced(source: GraphFile, result: Anonymized, min_f1: float, places: Paths) -> Traced:
-    """Return the release beside the truth, or refuse it if it shows too little.
+    """Return the release and the truth; refuse it if it shows too little.
 
     Raises
     ------
@@ -357,7 +357,7 @@ def _figures(
     *,
     is_reported: bool,
 ) -> dict[str, Any]:
-    """Return the figures of the private audit, with those of a report if there is to be one."""
+    """Return the figures of the private audit, and of a report if asked."""
     from ktsafe.audit import audit_traced
 
     figures = audit_traced(traced, params, certificate=result.shift)
@@ -433,7 +433,7 @@ def _told_in_words(told: dict[str, int]) -> str:
 
 
 def _advise(places: Paths) -> str:
-    """Return the command that says what fewer or broader attributes would give; "" without any."""
+    """Return the command that prices fewer or broader attributes, or ""."""
     files = (places.vertices, places.edges, places.schema)
     if None in files:
         return ""
@@ -444,7 +444,7 @@ def _advise(places: Paths) -> str:
 
 
 def _hint(report: dict[str, Any], places: Paths) -> None:
-    """Say how to learn what fewer or broader attributes would give, where few ties are shown."""
+    """Name the command that prices fewer attributes, if few ties are shown."""
     few = "Few ties are shown" if report["vertices"] else "Nobody is shown"
     ties = report["figures"]["usefulness"]["edges"]
     advise = _advise(places)

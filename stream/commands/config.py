@@ -1,4 +1,4 @@
-"""`ktsafe config`: check a configuration and its topics, or print one to start from."""
+"""`ktsafe config`: check a configuration and its topics, or print an example."""
 
 from __future__ import annotations
 

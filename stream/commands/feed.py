@@ -45,7 +45,7 @@ def feed(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Make up a feed of events, or send a feed to the service's topic.
+    """Make up a feed of events, or send one to the service.
 
     In a made-up feed people join, change and leave; ties come and go. A file is read once before
     anything is sent: a line that is no JSON object is refused.

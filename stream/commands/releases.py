@@ -134,7 +134,7 @@ def _reader(
     *,
     follow: bool,
 ) -> ReleaseReader:
-    """Return a reader of the one place that was named; one that follows is patient."""
+    """Return a reader of the named place; one that follows is patient."""
     from ktsafe.connectors.files import FileReleaseReader
     from ktsafe.stream.config import settings as configuration
 
@@ -230,7 +230,7 @@ def _latest(reader: ReleaseReader, into: Path, graph: _Joined | None) -> Release
 
 
 def _is_refused(bundle: ReleaseBundle, *, withdrawn: bool) -> bool:
-    """Say that a release is withdrawn, and why; whether it is not to be given, and is removed."""
+    """Report a withdrawn release; return whether it was removed here."""
     if not bundle.is_withdrawn():
         return False
     why = reason_of((bundle.folder / WITHDRAWN).read_bytes())
@@ -271,7 +271,7 @@ def withdraw(
 
 
 def _audit_of(release: str, config: Path) -> Path:
-    """Return where the private audit of a release of the configured service is, or was."""
+    """Return the folder of a release's private audit, kept or not."""
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
 
@@ -284,7 +284,7 @@ def _audit_of(release: str, config: Path) -> Path:
 
 
 def _is_out(release: str, settings: Settings) -> bool:
-    """Whether a release is where releases are published: its audit may have been let go."""
+    """Whether the sink has a release, whose audit may be gone."""
     with closing(settings.config.sink.release_reader(settings.site)) as reader:
         return any(each.release_id == release for each in reader.check())
 

@@ -1,4 +1,4 @@
-"""`ktsafe state`: begin with a graph, back up, restore and check the private folder."""
+"""`ktsafe state`: import, back up, restore and check the private folder."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def check_state(
 
 @contextmanager
 def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
-    """Give the state of a service as it is now, running or not; what was frozen goes after."""
+    """Give a frozen copy of a service's state, running or not."""
     from ktsafe.state.folder import hold
     from ktsafe.stream.config import places
     from ktsafe.stream.maintenance.backup import gone_meanwhile, parts_of
@@ -245,7 +245,7 @@ def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
 
 
 def _check_new(to: Path, settings: Settings) -> None:
-    """Refuse a backup over something, inside what is backed up, or among what is published."""
+    """Refuse a backup into a used folder, the state or the releases."""
     from ktsafe.stream.config import places
 
     hint = ""

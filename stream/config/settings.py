@@ -48,14 +48,14 @@ from ktsafe.stream.slots import Slots, parse_slots
 
 
 class StateTable(Section, frozen=True):
-    """`[state]`: the folder of the true graph, the ledger, staged bytes and private audits."""
+    """`[state]`: the folder of true graph, ledger, staged bytes and audits."""
 
     folder: str
     audits_kept: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class PrivacyTable(Section, frozen=True):
-    """`[privacy]`: the parameters; neighbours of candidates are equal (t = 0, epsilon = 0)."""
+    """`[privacy]`: the parameters; t and epsilon are 0."""
 
     k: int = 10
     alpha: float | str = "1/5"
@@ -70,7 +70,7 @@ class SequenceTable(Section, frozen=True):
 
 
 class WorkersTable(Section, frozen=True):
-    """`[workers]`: threads or processes for the parts of a release; releases do not depend on it.
+    """`[workers]`: threads or processes for the parts of a release.
 
     `threads` by default is one per core. With `dask` these are the workers of a cluster, which
     read from `folder`; by default it lies in the state's folder.
@@ -82,7 +82,7 @@ class WorkersTable(Section, frozen=True):
 
 
 class AboutTable(Section, frozen=True, omit_defaults=True):
-    """Hold what the owner says of releases, for their readers: see README.txt of a release."""
+    """`[release] about`: the owner's words for readers, in README.txt."""
 
     title: Annotated[str, msgspec.Meta(max_length=200)] = ""
     publisher: Annotated[str, msgspec.Meta(max_length=200)] = ""
@@ -96,7 +96,7 @@ class AboutTable(Section, frozen=True, omit_defaults=True):
 
 
 class ReleaseTable(Section, frozen=True):
-    """`[release]`: when releases are due, what they aim at, with how much effort."""
+    """`[release]`: times, aim and effort of releases."""
 
     every: str
     idle_s: Seconds = 60.0
@@ -200,7 +200,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(path: Path) -> Settings:
-    """Read and check a configuration file, without touching anything it names but the schema.
+    """Read and check a configuration file, touching nothing that it names.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def load(path: Path) -> Settings:
 
 
 def load_kafka(path: Path) -> KafkaSettings:
-    """Read how to reach a cluster from a file with a [kafka] table; other tables are ignored.
+    """Read the [kafka] table of a file; other tables are ignored.
 
     Raises
     ------
@@ -338,7 +338,7 @@ def _check_together(config: Config) -> None:
 
 
 def wrapping(source: SourceTable) -> Format | Tables:
-    """Return how events are wrapped in the records of a source, or of which tables rows are.
+    """Return the format of a source's records, or the tables of their rows.
 
     Raises
     ------
@@ -372,7 +372,7 @@ def _check_columns(source: SourceTable, schema: Schema) -> None:
 
 
 def _check_private(config: Config, site: Site) -> None:
-    """Refuse to keep what must not be published where releases are handed out."""
+    """Refuse private folders among the releases that are handed out."""
     public = config.sink.folder_handed_out(site)
     if public is None:
         return

@@ -45,7 +45,7 @@ _AT: Final = re.compile(r" - at `\$\.?([^`\[]*)")
 
 
 def config_faults(document: Mapping[str, Any], kind: Any) -> list[str]:
-    """Return a sentence for each fault of a parsed TOML file, given the struct that it should be.
+    """Return a sentence for each fault of a parsed TOML file.
 
     Each fault that msgspec finds is taken out of a copy, which is read again. Of a table without
     a key that it needs the other keys are checked too. A misspelt key is not also missing.
@@ -77,7 +77,7 @@ def config_faults(document: Mapping[str, Any], kind: Any) -> list[str]:
 
 
 def _taken_out(rest: dict[str, Any], keys: list[str]) -> str:
-    """Take a key out of nested tables, or the list on the way to it; return what was taken."""
+    """Take a key out of nested tables; return the path taken."""
     table = rest
     for depth, key in enumerate(keys, 1):
         inner = table.get(key)

@@ -207,7 +207,7 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _spelt(values: Iterable[str], *, is_code: bool) -> list[str]:
-    """Return values as readers spell them; the empty text stays, and is refused elsewhere."""
+    """Return values as readers spell them; the empty text stays."""
     spell = code_text if is_code else value_text
     return [spell(value) or value for value in values]
 
@@ -316,7 +316,7 @@ def read_graph(
 
 @contextmanager
 def gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
-    """Give room for what is wrong with lines of a file, and add all that is wrong with it."""
+    """Collect bad lines of a file, and add them to the faults."""
     bad: BadLines = {}
     try:
         yield bad
@@ -356,7 +356,7 @@ class _ListedPeople:
                 column.append(value)
 
     def faults(self) -> list[InvalidGraph]:
-        """Return what is wrong with values, and what the schema names and nobody has."""
+        """Return the faults of values, and the names that no vertex has."""
         from ktsafe.graph.inputs.memory import input_faults  # noqa: PLC0415 -- loads kernels
 
         if self.listed is None:

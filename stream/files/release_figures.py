@@ -1,4 +1,4 @@
-"""The few figures of a release that operators watch: what it shows, what it cost, how safe it is.
+"""Figures of a release that operators watch: worth, cost and safety.
 
 They are taken from the private audit. All but the sizes are secrets of the release: an
 attacker that knows how many vertices are inserted finds them more easily.
@@ -100,7 +100,7 @@ HISTORY_MAX: Final = 30
 
 
 class CandidateFigures(msgspec.Struct, frozen=True):
-    """How many candidates the worst placed has, and how many people have fewer than k.
+    """Smallest candidate count; people with fewer than k candidates.
 
     `least` is None where nobody was asked (no visible change), `share` where nobody is there.
     """
@@ -111,7 +111,7 @@ class CandidateFigures(msgspec.Struct, frozen=True):
 
 
 class Attacked(msgspec.Struct, frozen=True):
-    """How well an attack fares: its figure, the interval of 95%, its control and its promise.
+    """An attack's figure, its 95% interval, its control and its bound.
 
     `promise` is None where nothing is promised against this attack.
     """
@@ -187,7 +187,7 @@ class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def release_figures(record: ReleaseRecord, audit: Audit | None) -> ReleaseFigures:
-    """Return the figures of a release in the ledger, from its private audit."""
+    """Return a release's figures in the ledger, from its private audit."""
     return ReleaseFigures(
         release_id=record.release_id,
         nominal_us=record.slot_us,
@@ -242,7 +242,7 @@ def secrets_of(audit: Audit) -> Secrets:
 
 
 def attacks_of(audit: Audit) -> dict[str, Attacked]:
-    """Pick the sharpest variant of every attack that operators watch out of a private audit."""
+    """Pick the sharpest variant of every watched attack out of an audit."""
     return {
         name: Attacked(each.value, *each.interval, each.control, each.promise)
         for name, each in sharpest(audit.attacks.results).items()
@@ -277,7 +277,7 @@ def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]
 
 
 def _read_audit(path: Path) -> Audit | None:
-    """Return a private audit; None if it is gone: figures are missed, the service is not."""
+    """Return a private audit; None if it is gone."""
     try:
         audit = Audit.of(json.loads(path.read_bytes()))
     except (OSError, ValueError, msgspec.ValidationError):
@@ -286,7 +286,7 @@ def _read_audit(path: Path) -> Audit | None:
 
 
 def worth_of(audit: Audit) -> dict[str, float | None]:
-    """Pick out of a private audit what the release shares with the true graph, see `WORTH`."""
+    """Pick the figures of `WORTH` out of a private audit."""
     both = (("edge", audit.usefulness.edges), ("vertex", audit.usefulness.vertices))
     return {
         f"{of}_{name}": figure(overlap) for of, overlap in both for name, figure in SHARED.items()
@@ -294,7 +294,7 @@ def worth_of(audit: Audit) -> dict[str, float | None]:
 
 
 def watched_of(audit: Audit) -> dict[str, float | None]:
-    """Pick out of a private audit what operators watch of a release's worth, see `WATCHED`."""
+    """Pick the figures of `WATCHED` out of a private audit."""
     return {
         **worth_of(audit),
         "edge_f1_afresh": audit.afresh.edges.f1,
@@ -303,7 +303,7 @@ def watched_of(audit: Audit) -> dict[str, float | None]:
 
 
 def worth_in_words(worth: Mapping[str, float | None]) -> str:
-    """Return what a release is worth beside its cost, in one line; empty where nothing is told."""
+    """Return worth and cost of a release in one line, or nothing."""
     if worth.get("edge_f1") is None:
         return ""
     names = ("edge_precision", "edge_recall", "edge_f1", "edge_cost_share", "vertex_precision")
@@ -318,7 +318,7 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
 
 
 def safety_in_words(secrets: Mapping[str, Any]) -> str:
-    """Return the share with few candidates and the best attack's figure; empty if both are missing.
+    """Return the share with few candidates and the best attack's figure.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reads a release back from its bytes alone, for verification and for its readers.
+"""Read a release back from its bytes, for verifiers and readers.
 
 Shares no code with the writer: what the verifier judges is what a reader would see. Every file that
 is published is read; where two say the same, that is checked.
@@ -196,7 +196,7 @@ class Release:
         return self.manifest.promised
 
     def classes(self) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
-        """Return the class of every vertex, and the quasi-identifiers of the classes, in order."""
+        """Return each vertex's class, and the quasi-identifiers of all classes."""
         coded, meanings = self.codes()
         names = self.manifest.schema.quasi_identifiers
         of = classes_of([np.zeros(len(coded), dtype=np.int64), *coded[:, : len(names)].T])
@@ -238,7 +238,7 @@ class Release:
         return coded, meanings
 
     def edge_index(self) -> NDArray[np.int64]:
-        """Return every tie in both directions, shape (2, 2m), as PyTorch Geometric takes it.
+        """Return both directions of every tie for PyTorch Geometric, shape (2, 2m).
 
         `torch.from_numpy(release.edge_index())` shares its memory. For igraph: `igraph.Graph(
         n=len(release.ids), edges=release.edges)`.
@@ -269,7 +269,7 @@ def why_withdrawn(folder: Path) -> str | None:
 
 
 def release_folders(folders: Iterable[Path]) -> list[Path]:
-    """Return the release folders named, directly or as children of a named folder, by name."""
+    """Return the release folders among paths and their children, by name."""
     found: list[Path] = []
     for folder in folders:
         if (folder / "manifest.json").exists():
@@ -282,7 +282,7 @@ def release_folders(folders: Iterable[Path]) -> list[Path]:
 
 
 def manifest_sha256(folder: Path) -> str:
-    """Return the SHA-256 of a release's manifest, which has those of all other files.
+    """Return the SHA-256 of a release's manifest.
 
     Raises
     ------
@@ -377,7 +377,7 @@ def _vertices(
 
 
 def _edges(folder: Path, manifest: Manifest, ids: Sequence[str]) -> NDArray[np.int64]:
-    """Return the positions of the ends of all edges, shape (m, 2), as edges.csv lists them."""
+    """Return the ends of all edges, shape (m, 2), in file order."""
     path = folder / "edges.csv"
     if EDGES_PARQUET not in manifest.sha256:
         with suppress(OSError), open_regular(path) as file:
@@ -435,7 +435,7 @@ def _statistics(
 
 
 def _check_dark(folder: Path, release: Release) -> None:
-    """Refuse a manifest that calls pairs of classes dark which are not, or leaves some out."""
+    """Refuse a manifest with a wrong list of dark pairs."""
     manifest = release.manifest
     if manifest.classes is None:
         return
@@ -450,7 +450,7 @@ def _check_dark(folder: Path, release: Release) -> None:
 def _check_parquet(
     folder: Path, manifest: Manifest, name: str, header: list[str], rows: list[list[str]]
 ) -> None:
-    """Refuse a release that tells one thing to readers of CSV and another to those of Parquet."""
+    """Refuse a release whose Parquet tables differ from its CSV."""
     if name not in manifest.sha256:
         return
     try:

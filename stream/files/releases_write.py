@@ -1,4 +1,4 @@
-"""A release on disk: written once, in an order and with ids that say nothing.
+"""Writing of releases: once, in random order, with random ids.
 
     <release_id>/manifest.json   what the release is, and the sha256 of the other files
     <release_id>/README.txt      the same in words, what leans, and how to load it
@@ -87,7 +87,7 @@ Planned = tuple[tuple[str, ...], tuple[str, ...], int]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReleaseHeader:
-    """What a manifest says beside counts, hashes and what follows from the published tables.
+    """Content of a manifest that does not follow from the tables.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def random_ids(n: int, *, seed: int | None = None) -> Ids:
 
 
 def release_id(index: int, slot_us: int) -> str:
-    """Return the id of release `index`: sorts in publication order, tells nothing but the slot."""
+    """Return the id of release `index`: its number and slot."""
     moment = rfc3339(slot_us)
     return f"{index:06d}-{''.join(c for c in moment if c.isalnum())}"
 
@@ -223,7 +223,7 @@ def write_audit(
     originals: Iterable[str],
     figures: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Write the private audit, readable by its owner only; return the sha256 of each file.
+    """Write the private audit for its owner; return each file's sha256.
 
     `originals` names the person behind each released vertex; an inserted one maps to nothing.
     """
@@ -278,7 +278,7 @@ Column = tuple[Sequence[str], NDArray[np.integer[Any]]]
 
 
 def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[bytes]:
-    r"""Yield what `csv_lines` does, as bytes, of a table whose texts come again and again.
+    r"""Yield lines as `csv_lines` does, for a table of repeated texts.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
 
 
 def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """Return texts quoted and ended, a row of letters each, and which letters are theirs."""
+    """Return quoted texts as rows of letters, and a mask of letters."""
     plain = texts.text() if isinstance(texts, Ids) else "".join(texts)
     lengths_of = {*map(len, texts[:1] if isinstance(texts, Ids) else texts)}
     if plain.isascii() and len(lengths_of) == 1 and not any(mark in plain for mark in _QUOTED):
@@ -362,7 +362,7 @@ def _ordered(ids: Sequence[str]) -> tuple[Sequence[str], NDArray[np.int64]]:
 
 
 def _spent(header: ReleaseHeader) -> dict[str, Any]:
-    """Return what the manifest says of statistics: their cost, or that they are omitted."""
+    """Return the manifest's entry on statistics: cost, or omission."""
     if header.statistics_omitted:
         return {"statistics": {"epsilon_micro": 0, "omitted": True}}
     spent = header.epsilon_micro
@@ -422,7 +422,7 @@ def _generalized(
 
 
 def _pairs(graph: AttributedGraph, planned: Sequence[Planned] | None) -> dict[str, Any]:
-    """Return what a manifest says of pairs of classes: which are dark, and when they were planned.
+    """Return the manifest's entry on pairs of classes: dark, and planned.
 
     Classes are in the order of their texts, which tells nothing of when they came.
     """

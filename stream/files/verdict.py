@@ -1,4 +1,4 @@
-"""What is wrong with a release, by its private audit: guarantees, attacks, people, what is open.
+"""Findings on a release, by its private audit.
 
 A release is good if nothing is found: every guarantee is kept, no attack exceeds its bound and none
 is missing, and everybody has k candidates that are people.
@@ -44,7 +44,7 @@ DO: Final[Mapping[Kind, str]] = {
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a release, or open: what it is, and what to do."""
+    """A failed or unresolved check, and what to do about it."""
 
     kind: Kind
     says: str
@@ -52,12 +52,12 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is withdrawn, a guarantee is broken, or an attack exceeds its bound."""
+        """Whether it is withdrawn, unsafe, or exceeded by an attack."""
         return self.kind in BROKEN
 
 
 class Guarantee(msgspec.Struct, frozen=True):
-    """A guarantee: its `worst` figure, `bound`, share `kept`, and `by` whom it is verified."""
+    """A guarantee: `worst` figure, `bound`, share `kept`, verified `by`."""
 
     guarantee: str
     worst: float
@@ -67,7 +67,7 @@ class Guarantee(msgspec.Struct, frozen=True):
 
 
 def findings(audit: Audit, *, covers_changes: bool = False) -> list[Finding]:
-    """Return what is wrong with a release and what is open, the gravest first.
+    """Return the failed and unresolved checks of a release, gravest first.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def findings(audit: Audit, *, covers_changes: bool = False) -> list[Finding]:
 
 
 def wanting(audit: Audit) -> list[Finding]:
-    """Return what a release was found wanting in: all `findings` but what is open."""
+    """Return the failed checks of a release."""
     told = findings(audit) if audit.params.k else []
     return [each for each in told if each.kind != "open"]
 
@@ -135,17 +135,17 @@ def _guarantee(
 
 
 def share(part: int | None, whole: int | None) -> float | None:
-    """Return a part of a whole; None where either is unknown, or the whole is nothing."""
+    """Return a share of a whole; None if it is not known."""
     return None if part is None or not whole else round(part / whole, 6)
 
 
 def risk_points(audit: Audit) -> list[AttackResult]:
-    """Return the points of the risk curve among what attacks found; empty where nobody is shown."""
+    """Return the points of the risk curve among attack results."""
     return [each for each in audit.attacks.results if each.name == RISK_CURVE and each.targets]
 
 
 def unfinished(audit: Audit) -> list[str]:
-    """Return the attacks that did not end, and those with a bound that were not run."""
+    """Return the attacks that did not end, and bounded ones not run."""
     run = {each.name for each in audit.attacks.results}
     named = [*BOUNDED, *audit.attacks.unfinished]
     return list(dict.fromkeys(name for name in named if name not in run))
@@ -195,7 +195,7 @@ def _too_few_people(audit: Audit) -> Iterator[str]:
 
 
 def sensitive_people(audit: Audit) -> int | None:
-    """Return for how many people more than alpha of the candidates that are people is sensitive.
+    """Return the number of people beyond alpha among candidates that are people.
 
     Over all releases of a sequence, where that is told, or in this one: whichever is more. None
     where it is not known.
@@ -221,7 +221,7 @@ def _open(audit: Audit) -> Iterator[str]:
 
 
 def found_wanting(audit_dir: Path) -> dict[str, list[Finding]]:
-    """Return the releases with a broken guarantee, attack or count of people, in order.
+    """Return the releases with a failed check, in order.
 
     Parameters
     ----------

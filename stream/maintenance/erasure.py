@@ -121,7 +121,7 @@ class Eraser:
         self._look_at_s = 0.0
 
     def overdue_s(self) -> float:
-        """Return for how long what is due has waited; 0.0 if nothing is due."""
+        """Return the seconds that a due erasure has waited, or 0.0."""
         return 0.0 if self._due_s is None else max(0.0, self._monotonic() - self._due_s)
 
     def advance(self, *, now: bool = False) -> None:
@@ -142,7 +142,7 @@ class Eraser:
 
 
 def erase_from_disk(store: GraphStore, audit_dir: Path) -> int:
-    """Blank the deleted in past mappings, forget what only they had, then scrub the store.
+    """Erase the deleted from mappings and memory, then scrub the store.
 
     In this order, since the store's count of pending erasures falls with the scrub: a crash in
     between repeats all. Returns the entries blanked.
@@ -156,7 +156,7 @@ def erase_from_disk(store: GraphStore, audit_dir: Path) -> int:
 
 
 def forget_texts(store: GraphStore) -> None:
-    """Take attribute texts that nobody has any more out of the memory of the sequence.
+    """Take unused attribute texts out of the memory of the sequence.
 
     Those that a release shows stay: the next one shows them, too.
 
@@ -234,7 +234,7 @@ def erase_everywhere(
     erase_letters: EraseLetters,
     note_erased: NoteErased,
 ) -> dict[str, Any]:
-    """Erase persons from graph, past mappings, dead letters and the disk; return what was done."""
+    """Erase people from graph, mappings, dead letters and the disk."""
     noted = note_erased([store.alias(person) for person in ids])
     unknown = sum(store.gone(ids, ALL_LIVES))
     had_cut = store.ledger.pending_cut() is not None
@@ -286,7 +286,7 @@ def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
 
 
 def _blank(path: Path, lives: Mapping[str, int], n_lives: int) -> tuple[int, str]:
-    """Write a mapping without the deleted beside it; return the entries blanked and the sha256."""
+    """Write a mapping without the deleted; return blanked entries and sha256."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file, strict=True)

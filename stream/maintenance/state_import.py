@@ -1,4 +1,4 @@
-"""Takes over a graph that exists already, so its history need not be replayed.
+"""Import of a graph that exists, without replaying its history.
 
     files ──tables──▶ <private>/store.importing ──rename──▶ <private>/store
 
@@ -50,7 +50,7 @@ Progress = Callable[[str, float], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FeedPosition:
-    """Where the feed goes on after an import, and what tells it from another feed."""
+    """Position in the feed after an import, and the feed's identity."""
 
     offsets: Mapping[TopicPartition, int]
     identity: Mapping[str, str]
@@ -74,7 +74,7 @@ class Imported:
 
 
 def moment_us(text: str, now_us: int) -> int:
-    """Return the moment at which an imported graph holds: RFC 3339 with a zone, or epoch ms.
+    """Return the time of an imported graph: RFC 3339, or epoch ms.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def moment_us(text: str, now_us: int) -> int:
 
 
 def offsets_in(path: Path) -> dict[TopicPartition, int]:
-    """Return the offsets in a file of `topic:partition:offset` lines, as Kafka's tools print them.
+    """Return the offsets in a file of `topic:partition:offset` lines.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def offsets_in(path: Path) -> dict[TopicPartition, int]:
 
 
 def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> FeedPosition:
-    """Return where a feed goes on: at these offsets, or by default at its ends as of now.
+    """Return where a feed goes on: at offsets, or at its ends.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def import_graph(
     progress: Progress,
     columns: Chosen = NOTHING_CHOSEN,
 ) -> Imported:
-    """Fill a new store from two CSV files; it gets its name when it is complete.
+    """Fill a new store from two files; name it once complete.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def import_graph(
 
 
 def _clear(partial: Path, schema: Schema) -> None:
-    """Remove what an interrupted import left; one that is under way holds its lock."""
+    """Remove the rest of an interrupted import, unless it still runs."""
     if not partial.exists():
         return
     try:
@@ -247,7 +247,7 @@ def _import_vertices(
 def _read_edges(
     ties: Ties, people: People | None, progress: Progress, bad: BadLines
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-    """Return the ends of every edge of the file, the lines they are on, and how many are loops.
+    """Return the ends of every edge, their lines, and the loops.
 
     Where ids of people are unknown, lines are read for what else is wrong with them.
     """

@@ -52,7 +52,7 @@ def _secret(
     labels: Mapping[str, tuple[str, ...]],
     samples: Callable[[Secrets], Samples],
 ) -> Metric:
-    """Return a gauge of the last staged release, NaN where the audit does not tell."""
+    """Return a gauge of the last staged release, NaN without a figure."""
 
     def read(figures: ReleaseFigures) -> Samples:
         return {} if figures.secrets is None else samples(figures.secrets)

@@ -1,4 +1,4 @@
-"""The table of metrics: name, kind, notice that each is taken from, help, labels, samples.
+"""The table of metrics: name, kind, source, help, labels, samples.
 
 The registry, the list in docs/metrics.md, and the checks of dashboards and rules are derived
 from it. All of it is the operators' private plane: event counts, lag and durations tell of the true
@@ -87,7 +87,7 @@ class Metric(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it is, as its name says: a counter adds up, a gauge shows the last value."""
+        """Kind by name: a counter adds up, a gauge has the last value."""
         if self.name.endswith("_total"):
             return "counter"
         return "histogram" if self.name.endswith("_duration_seconds") else "gauge"
@@ -104,7 +104,7 @@ def _by_label(value: str, number: float = 1) -> Samples:
 
 
 def _of_sequence(names: Mapping[str, str]) -> Callable[[Mapping[str, int]], Samples]:
-    """Return how to read what a sequence tells; releases by themselves tell nothing of it."""
+    """Return a reader of sequence figures; single releases have none."""
 
     def read(counts: Mapping[str, int]) -> Samples:
         return {(what,): counts[n] for what, n in names.items()} if "cohorts" in counts else {}

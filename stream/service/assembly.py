@@ -55,7 +55,7 @@ ROOM_RETRY_S: Final = 5.0
 
 
 def serve(settings: Settings, *, drain: bool, shows_status: bool = True) -> Counts:
-    """Run the configured service until it ends, with a line of progress; return what happened.
+    """Run the configured service until it ends; return its counts.
 
     `shows_status` serves status and metrics over HTTP.
     """
@@ -69,7 +69,7 @@ def serve(settings: Settings, *, drain: bool, shows_status: bool = True) -> Coun
 def run_from_settings(
     settings: Settings, *, drain: bool, summary: Summary, shows_status: bool = True
 ) -> None:
-    """Run the configured service in this process, until it is stopped or drained."""
+    """Run the configured service here, until it is stopped or drained."""
     config = settings.config
     logs.configure(format=config.log.format)
     logs.install_crash_hooks()
@@ -102,7 +102,7 @@ def run_from_settings(
 def _open_with_room(
     settings: Settings, observer: Observer, stopping: threading.Event
 ) -> GraphStore:
-    """Return the configured store, open; while its disk has no room, wait until there is some."""
+    """Return the configured store, open; wait while its disk is full."""
     while True:
         try:
             check_room(private_folder(settings))
@@ -144,7 +144,7 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
 
 
 def status(board: StatusBoard) -> dict[str, Any]:
-    """Return the report of a board, JSON-ready. A reader of the state may see its secrets."""
+    """Return the report of a board, JSON-ready, with its secrets."""
     report: dict[str, Any] = msgspec.to_builtins(board.report(secrets=True))
     return report
 
@@ -176,7 +176,7 @@ def frozen_inputs(settings: Settings) -> dict[str, Any]:
 
 
 def source(settings: Settings, *, drain: bool) -> Source:
-    """Return the configured source, not opened; `drain`: the service ends where it does."""
+    """Return the configured source, not opened."""
     return settings.config.source.source(settings.site, drain=drain)
 
 
@@ -193,7 +193,7 @@ def dead_letter_sink(settings: Settings) -> DeadLetterSink:
 
 
 def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore:
-    """Return the configured store, open and locked, in a folder for its owner only.
+    """Return the configured store, open and locked, in a private folder.
 
     With `accept_schema` a store made with another schema is taken over (`ktsafe rebase`).
 
@@ -208,7 +208,7 @@ def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore
 
 
 def make_private_folder(settings: Settings) -> Path:
-    """Return the private folder, which is there now and open to its owner only.
+    """Make the private folder for its owner only, and return it.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def make_private_folder(settings: Settings) -> Path:
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """Give an event that the first SIGTERM or SIGINT sets; a second signal ends the process."""
+    """Give an event that the first SIGTERM or SIGINT sets."""
     stopping = threading.Event()
 
     def handle(signum: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Advice on what to publish: settings that were tried, the best of them, and it in words."""
+"""Advice on what to publish: the tried settings, the best, a sentence."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def in_words(advice: Advice) -> str:
 
 
 def fewer_values(lattice: Lattice, tried: Tried) -> dict[str, int]:
-    """Return the attributes that a setting tells with fewer values, and how many it tells."""
+    """Return the attributes told in fewer values, and the number told."""
     names = lattice.graph.schema.quasi_identifiers
     return {
         name: len(levels[level].texts)
@@ -106,7 +106,7 @@ def fewer_values(lattice: Lattice, tried: Tried) -> dict[str, int]:
 
 
 def corrected(lattice: Lattice) -> dict[str, int]:
-    """Return for each attribute how many spellings were taken for another one, if any were."""
+    """Return the number of merged spellings of each attribute that has any."""
     names = lattice.graph.schema.quasi_identifiers
     return {
         name: len(texts) - len(levels[0].texts)
@@ -230,7 +230,7 @@ class Tried:
 
     @property
     def merit(self) -> tuple[int, float]:
-        """What the advice goes by: attributes kept, if ties are good enough, then ties and detail.
+        """Order of settings: attributes kept, good ties, then ties and detail.
 
         A release of good ties that tells nothing about people is only better where no other one
         has good ties.
@@ -239,7 +239,7 @@ class Tried:
         return len(self.kept) if is_good else -1, self.f1 + WORTH * self.told
 
     def beats(self, other: Tried) -> bool:
-        """Whether it is at least as good in k, what is told, ties and people, and better in one."""
+        """Whether it dominates another in k, detail, ties and people."""
         mine, its = self._merits(), other._merits()
         return mine != its and all(a >= b for a, b in zip(mine, its, strict=True))
 
@@ -371,7 +371,7 @@ def advised(
 
 
 def _alone(lattice: Lattice) -> list[Levels]:
-    """Return the settings in which one attribute alone is not told as it is."""
+    """Return the settings that coarsen a single attribute."""
     return [
         (*lattice.finest[:j], level, *lattice.finest[j + 1 :])
         for j, levels in enumerate(lattice.levels)
@@ -380,7 +380,7 @@ def _alone(lattice: Lattice) -> list[Levels]:
 
 
 class _Tries:
-    """What was tried on one graph; estimates are scaled by what its releases lost."""
+    """Settings tried on one graph; estimates are scaled by its releases."""
 
     def __init__(
         self, lattice: Lattice, params: PrivacyParams, keep: frozenset[str], seed: int
@@ -391,7 +391,7 @@ class _Tries:
         self._expected, self._lost = 0.0, 0.0
 
     def of(self, setting: ReleaseSetting) -> Tried:
-        """Return what is known of a setting; it is estimated if it was not released."""
+        """Return the result of a setting, estimated if it was not released."""
         if setting not in self._estimates:
             params = dataclasses.replace(self._params, k=setting.k)
             self._estimates[setting] = estimated_worth(self._lattice.at(setting.levels), params)
@@ -421,7 +421,7 @@ class _Tries:
         return self._keep <= set(one.kept)
 
     def best(self, k: int) -> Tried:
-        """Return the setting of a k that is the best as far as is known."""
+        """Return the best known setting of a k."""
         own = [one for one in self.all() if one.setting.k == k and self.may_be_advised(one)]
         return max(own, key=lambda one: one.merit)
 
@@ -470,6 +470,6 @@ def _worthy(settings: Sequence[Tried]) -> list[Tried]:
 
 
 def front(settings: Sequence[Tried]) -> list[Tried]:
-    """Return the settings that no other beats: those that tell most and greatest k first."""
+    """Return the undominated settings, the most detailed and greatest k first."""
     best = [one for one in settings if not any(other.beats(one) for other in settings)]
     return sorted(best, key=lambda one: (-len(one.kept), -one.told, -one.setting.k, -one.f1))

@@ -133,7 +133,7 @@ class Lattice:
 
 
 def to_check(lattice: Lattice, levels: Levels, declared: Collection[str]) -> list[str]:
-    """Return what an owner should read twice: groups that were made without their meaning.
+    """Return the groups made without knowing their meaning, for the owner.
 
     Parameters
     ----------

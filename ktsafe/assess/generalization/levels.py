@@ -1,4 +1,4 @@
-"""Ways to tell one attribute, from its values as they are to two groups of them.
+"""Levels of one attribute, from its own values to two groups.
 
     spelling   values that differ in case and spaces only are one; of codes none  (certain)
     ranges     of numbers and dates: up to 16 of about equally many people, at round borders
@@ -76,7 +76,7 @@ class Level:
 def levels_of(
     graph: AttributedGraph, j: int, k: int, declared: Sequence[Declared] = ()
 ) -> tuple[Level, ...]:
-    """Return ways to tell quasi-identifier j, each with fewer groups than the one before.
+    """Return the levels of quasi-identifier j, each with fewer groups.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class _Maker:
 
     @cached_property
     def borders(self) -> tuple[Border, ...]:
-        """Where ranges may begin; none if the attribute is neither of numbers nor of dates."""
+        """Possible borders of ranges; none unless values are numbers or dates."""
         declared = self.graph.schema.buckets.get(self.name, ())
         if self._is_grouped or self._is_nominal or declared:
             return declared if not self._is_grouped else ()
@@ -149,7 +149,7 @@ class _Maker:
         return bool(self.borders)
 
     def spelt(self) -> Level:
-        """Return the values as they are, but for those that differ in case and spaces only."""
+        """Return the values, with spellings merged that differ in case or spaces."""
         alike: dict[str, list[int]] = defaultdict(list)
         for i, text in enumerate(self.texts):
             alike[text if self._is_nominal else " ".join(text.casefold().split())].append(i)
@@ -182,7 +182,7 @@ class _Maker:
             yield self._named(of_item[of_code], int(of_item.max()) + 1, spelt)
 
     def ranges(self) -> Iterator[Level]:
-        """Yield levels of ever wider ranges; people without a value join the likest one."""
+        """Yield levels of ever wider ranges; missing values join the likest one."""
         borders = self.borders
         of_text = {text: i for i, text in enumerate(_ranges(borders))}
         n = len(of_text)
@@ -336,7 +336,7 @@ def _is_number(text: str) -> bool:
 
 
 def _round_numbers(people: NDArray[np.float64]) -> tuple[float, ...]:
-    """Return borders of up to 16 ranges of as many people each, rounded: none is one person's."""
+    """Return rounded borders of up to 16 ranges of equally many people."""
     distinct = np.unique(people)
     if len(distinct) <= COUNTS[0]:
         return tuple(distinct[1:].tolist())
@@ -351,7 +351,7 @@ def _round_numbers(people: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def _round_dates(people: list[str]) -> tuple[str, ...]:
-    """Return borders of up to 16 ranges of as many people each: beginnings of years, or less."""
+    """Return dates that border up to 16 ranges of equally many people."""
     cut = [people[len(people) * i // COUNTS[0]] for i in range(1, COUNTS[0])]
 
     def quarter(text: str) -> str:
@@ -367,7 +367,7 @@ def _round_dates(people: list[str]) -> tuple[str, ...]:
 
 
 def _in_order(texts: Sequence[str]) -> list[int]:
-    """Return texts that all begin with a number, such as "18-24" and "65+", by that number."""
+    """Return texts such as "18-24" and "65+" in the order of their numbers."""
     found = {i: _LEADING.match(text) for i, text in enumerate(texts) if text != MISSING}
     if not all(found.values()):
         return []
@@ -386,7 +386,7 @@ def _abbreviated(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _name(sizes: Mapping[str, int], k: int, *, is_nominal: bool) -> str:
-    """Return a name of a group of values, by its greatest values that k people have.
+    """Return a name for a group, by its commonest values that k people have.
 
     Values that begin with numbers stand in their order.
     """
@@ -407,7 +407,7 @@ def _unique(name: str, taken: set[str]) -> str:
 
 
 def read_levels(path: Path) -> dict[str, list[Declared]]:
-    """Return the `[hierarchies]` table of a TOML file: ways to tell attributes, the finest first.
+    """Return the `[hierarchies]` table of a TOML file, the finest levels first.
 
     A file without that table has none.
 
