@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ktsafe.anonymization.anonymization import Anonymized
-    from ktsafe.audit import Traced
+    from ktsafe.audit import ReleaseAudit, Traced
     from ktsafe.graph import AttributedGraph
     from ktsafe.params import PrivacyParams
+    from ktsafe.stream.files.audit_model import AttackFindings, Audit
     from ktsafe.stream.files.releases_read import Manifest
 
 NEEDS: Final = ("jinja2", "networkit")
@@ -78,7 +79,7 @@ class Check(Protocol):
 
     def check(
         self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
-    ) -> dict[str, Any]:
+    ) -> AttackFindings:
         """Return figures for the private audit, or raise to hold the release.
 
         Parameters
@@ -143,18 +144,18 @@ class Assessment(Protocol):
 
     def measured(
         self,
-        audit: Mapping[str, Any],
+        audit: Audit,
         traced: Traced,
         params: PrivacyParams,
         progress: Callable[[str, float], None],
-    ) -> dict[str, Any]:
+    ) -> Audit:
         """Return a private audit with all figures of a report."""
 
-    def page(self, manifest: Manifest, audit: Mapping[str, Any], sha256: str | None = None) -> str:
+    def page(self, manifest: Manifest, audit: Audit, sha256: str | None = None) -> str:
         """Return the report on one release as a page of HTML."""
 
     def page_of(
-        self, told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: dict[str, Any]
+        self, told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: ReleaseAudit
     ) -> str:
         """Return the report on a release in memory as HTML."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ktsafe.audit import Overlap
 
 
 def text_of(value: float | None, form: str = ".2f", unknown: str = "-") -> str:
@@ -22,10 +24,10 @@ def number(value: float | None, digits: int = 2) -> str:
     return text_of(value, "," if isinstance(value, int) else f",.{digits}f")
 
 
-def cost_in_words(ties: Mapping[str, Any]) -> str:
+def cost_in_words(ties: Overlap) -> str:
     """Return how many ties a release hides or inserts, by its `usefulness`."""
-    share = text_of(ties["cost_share"], ".0%", "an unknown share")
-    return f"{ties['cost']:,} edits = {share} of the true ties (100%: publishing nothing)"
+    share = text_of(ties.cost_share, ".0%", "an unknown share")
+    return f"{ties.cost:,} edits = {share} of the true ties (100%: publishing nothing)"
 
 
 def percent(share: float | None) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.distributions import VALUES_MAX, assortativity
 from ktsafe.graph import AttributedGraph
+from ktsafe.stream.files.audit_model import ConclusionFigures, Conclusions
 
 WRONG = 0.2
 """Relative error beyond which a conclusion is wrong."""
@@ -95,44 +96,33 @@ def conclusions(truth: AttributedGraph, released: AttributedGraph) -> list[Concl
     return found
 
 
-def summary(found: Sequence[Conclusion]) -> dict[str, Any]:
-    """Return JSON-ready figures of conclusions; none of them names a value.
-
-    Returns
-    -------
-    dict
-        `conclusions` and `cells`: how many of all, and of ties between two values; `wrong_share`:
-        the share with an error above 20%; `median_error`; `cells_empty`: cells with ties, and no
-        edge; `mixing_error`: the mean error of cells, each at most 1. Means of nothing are None.
-        `mixing`: by attribute, the cells of its most frequent values; `worst`: what is wrong, the
-        worst first. Their rows have `of`, `by`, `ranks`, `true` and `released`; a rank is the
-        place of a value among those of its attribute, the most frequent in the truth first.
-    """
+def summary(found: Sequence[Conclusion]) -> Conclusions:
+    """Return figures of conclusions; none of them names a value."""
     errors = np.array([one.error for one in found])
     cells = [one for one in found if one.is_cell]
     wrong = [one for one in found if one.error > WRONG]
     # Of figures that are equally wrong, the one of most ties comes first.
     wrong.sort(key=lambda one: (-one.error, -one.true, one.name))
-    return {
-        "conclusions": len(found),
-        "wrong_share": round(float((errors > WRONG).mean()), 6) if found else None,
-        "median_error": round(float(np.median(errors)), 6) if found else None,
-        "cells": len(cells),
-        "cells_empty": sum(one.released == 0 for one in cells),
-        "mixing_error": (
+    return Conclusions(
+        conclusions=len(found),
+        wrong_share=round(float((errors > WRONG).mean()), 6) if found else None,
+        median_error=round(float(np.median(errors)), 6) if found else None,
+        cells=len(cells),
+        cells_empty=sum(one.released == 0 for one in cells),
+        mixing_error=(
             round(float(np.mean([min(one.error, 1.0) for one in cells])), 6) if cells else None
         ),
-        "mixing": {
+        mixing={
             name: [_row(one) for one in cells if one.by == name and max(one.ranks) <= VALUES_MAX]
             for name in dict.fromkeys(one.by for one in cells if one.by is not None)
         },
-        "worst": [_row(one) for one in wrong[:WORST_MAX]],
-    }
+        worst=[_row(one) for one in wrong[:WORST_MAX]],
+    )
 
 
-def _row(one: Conclusion) -> dict[str, Any]:
-    row = {"of": one.of, "by": one.by, "ranks": list(one.ranks)}
-    return {**row, "true": round(one.true, 6), "released": round(one.released, 6)}
+def _row(one: Conclusion) -> ConclusionFigures:
+    true, released = round(one.true, 6), round(one.released, 6)
+    return ConclusionFigures(one.of, one.by, list(one.ranks), true, released)
 
 
 def _of_values(

@@ -10,23 +10,34 @@ which comes with `ktsafe[assess]`; it is loaded when a graph is first counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from msgspec import convert
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln
 
-from ktsafe.assess.attacks import ATTACKS, Case, run
+from ktsafe.assess.attacks import ATTACKS, Case, Result, run
 from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.audit import trace
-from ktsafe.audit.distributions import assortativity, attribute_mix, degree_bands
-from ktsafe.audit.model import Audit
+from ktsafe.audit.distributions import Both, assortativity, attribute_mix, degree_bands
 from ktsafe.audit.originals import Traced
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
+from ktsafe.stream.files.audit_model import (
+    AttackResult,
+    Attacks,
+    Audit,
+    Communities,
+    PageRank,
+    PathsFigures,
+    StructureFigures,
+    Utility,
+)
 
 if TYPE_CHECKING:
     import networkit
@@ -39,8 +50,8 @@ RANK_ROUNDS = 200
 """Rounds of PageRank: what is left after them, .85^200, is below 1e-14."""
 
 
-def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the JSON-ready utility figures of a release.
+def utility_figures(traced: Traced, *, rng: np.random.Generator) -> Utility:
+    """Return the utility figures of a release.
 
     Parameters
     ----------
@@ -52,19 +63,10 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
 
     Returns
     -------
-    dict
-        `original`, `released`: the figures of `structure` of either graph.
-        `degree_emd`: see `degree_emd`, in edges; `degree_bands`, `attribute_mix`: see
-        `ktsafe.audit.distributions`.
-        `paths`: 1,000 pairs of originals, drawn as 100 sources with 10 targets each; how many are
-        connected in each graph, and the mean distance in hops of those connected in both.
-        `pagerank`: the share of the true top k (1% of the originals, at least 10) that is among
-        the top k of the originals by PageRank in the release.
-        `communities`: adjusted mutual information of Leiden communities of both graphs, on the
-        originals; `ami_again` is that of two runs on the true graph, which no release can be
-        expected to beat; `modularity` of the communities of either graph.
-        `conclusions`: what a reader works out by attribute value, see
-        `ktsafe.assess.conclusions.summary`.
+    Utility
+        `paths`: 1,000 pairs of originals, drawn as 100 sources with 10 targets each. `pagerank`:
+        the true top k are 1% of the originals, at least 10, and the top k of the release are
+        originals. `communities`: by Leiden, their agreement on the originals.
 
     Complexity
     ----------
@@ -72,17 +74,17 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
     """
     original, released = traced.original, traced.released
     both = as_networkit(original), as_networkit(released)
-    return {
-        "original": structure(original, both[0]),
-        "released": structure(released, both[1]),
-        "degree_emd": degree_emd(original, released),
-        "degree_bands": degree_bands(original, released),
-        "attribute_mix": attribute_mix(original, released),
-        "paths": _paths(traced, both, rng),
-        "pagerank": _pagerank_overlap(traced),
-        "communities": _community_agreement(traced, both, rng),
-        "conclusions": summary(conclusions(original, released)),
-    }
+    return Utility(
+        original=structure(original, both[0]),
+        released=structure(released, both[1]),
+        degree_emd=degree_emd(original, released),
+        degree_bands=degree_bands(original, released),
+        attribute_mix=attribute_mix(original, released),
+        paths=_paths(traced, both, rng),
+        pagerank=_pagerank_overlap(traced),
+        communities=_community_agreement(traced, both, rng),
+        conclusions=summary(conclusions(original, released)),
+    )
 
 
 def as_networkit(graph: AttributedGraph) -> networkit.Graph:
@@ -103,23 +105,13 @@ def as_networkit(graph: AttributedGraph) -> networkit.Graph:
     return networkit.GraphFromCoo(ends, n=graph.n_vertices)
 
 
-def structure(graph: AttributedGraph, counted: networkit.Graph | None = None) -> dict[str, Any]:
+def structure(graph: AttributedGraph, counted: networkit.Graph | None = None) -> StructureFigures:
     """Return the figures of one graph.
 
     Parameters
     ----------
     counted:
         The same graph from `as_networkit`; None: it is made.
-
-    Returns
-    -------
-    dict
-        `mean_degree`, `max_degree`, in edges. `isolated`: the share of vertices without any.
-        `clustering`: mean over all vertices of the share of pairs of neighbours that are tied; 0
-        for a vertex with fewer than two.
-        `transitivity`: the share of paths of two edges that are closed; 0 without any.
-        `largest_component`: its share of the vertices.
-        `assortativity`: per quasi-identifier, see `assortativity`.
     """
     n = graph.n_vertices
     counted = as_networkit(graph) if counted is None else counted
@@ -127,17 +119,15 @@ def structure(graph: AttributedGraph, counted: networkit.Graph | None = None) ->
     clustering, transitivity, largest = (
         _counted(counted) if graph.n_edges else (0.0, 0.0, min(n, 1))
     )
-    return {
-        "mean_degree": _rounded(2 * graph.n_edges / n) if n else None,
-        "max_degree": int(graph.degrees.max(initial=0)),
-        "isolated": _rounded(float(np.mean(graph.degrees == 0))) if n else None,
-        "clustering": _rounded(clustering) if n else None,
-        "transitivity": _rounded(transitivity),
-        "largest_component": _rounded(largest / n) if n else None,
-        "assortativity": {
-            name: assortativity(graph, j) for j, name in enumerate(quasi_identifiers)
-        },
-    }
+    return StructureFigures(
+        mean_degree=_rounded(2 * graph.n_edges / n) if n else None,
+        max_degree=int(graph.degrees.max(initial=0)),
+        isolated=_rounded(float(np.mean(graph.degrees == 0))) if n else None,
+        clustering=_rounded(clustering) if n else None,
+        transitivity=_rounded(transitivity),
+        largest_component=_rounded(largest / n) if n else None,
+        assortativity={name: assortativity(graph, j) for j, name in enumerate(quasi_identifiers)},
+    )
 
 
 def degree_emd(original: AttributedGraph, released: AttributedGraph) -> float | None:
@@ -298,33 +288,28 @@ def _counted(counted: networkit.Graph) -> tuple[float, float, int]:
 
 def _paths(
     traced: Traced, both: tuple[networkit.Graph, networkit.Graph], rng: np.random.Generator
-) -> dict[str, Any]:
+) -> PathsFigures:
     """Return how far sampled pairs of originals are in both graphs."""
     real = traced.real
     if len(real) < 2:
-        return {"pairs": 0, "connected": {}, "mean_hops": {}}
+        return PathsFigures(0)
     sources = rng.integers(len(real), size=PAIRS // TARGETS_PER_SOURCE)
     # Added modulo n, so no vertex is paired with itself.
     away = rng.integers(1, len(real), size=(len(sources), TARGETS_PER_SOURCE))
     targets = (sources[:, np.newaxis] + away) % len(real)
-    hops = {
-        name: hops_between(counted, place[sources], place[targets])
-        for name, counted, place in (
-            ("original", both[0], traced.behind[real]),
-            ("released", both[1], real),
-        )
-    }
-    known = (hops["original"] >= 0) & (hops["released"] >= 0)
-    return {
-        "pairs": targets.size,
-        "connected": {name: int(np.count_nonzero(h >= 0)) for name, h in hops.items()},
-        "mean_hops": {
-            name: _rounded(h[known].mean()) if known.any() else None for name, h in hops.items()
-        },
-    }
+    hops = [
+        hops_between(counted, place[sources], place[targets])
+        for counted, place in zip(both, (traced.behind[real], real), strict=True)
+    ]
+    known = (hops[0] >= 0) & (hops[1] >= 0)
+    return PathsFigures(
+        targets.size,
+        Both(*(int(np.count_nonzero(each >= 0)) for each in hops)),
+        Both(*(_rounded(each[known].mean()) for each in hops)) if known.any() else Both(),
+    )
 
 
-def _pagerank_overlap(traced: Traced) -> dict[str, Any]:
+def _pagerank_overlap(traced: Traced) -> PageRank:
     """Return how many of the most central originals stay so.
 
     Equal ranks go by position.
@@ -332,35 +317,32 @@ def _pagerank_overlap(traced: Traced) -> dict[str, Any]:
     original, real = traced.original, traced.real
     k = min(max(10, original.n_vertices // 100), len(real))
     if k == 0:
-        return {"k": 0, "overlap": None}
+        return PageRank(0, None)
     if original.n_edges and not traced.released.n_edges:
         # All ranks are equal: nobody is told to be central.
-        return {"k": k, "overlap": 0.0}
+        return PageRank(k, 0.0)
     # Rounded, so equal ranks that were summed in another order stay equal.
     ranks = (pagerank(original)[traced.behind[real]], pagerank(traced.released)[real])
     first, second = (np.argsort(-rank.round(12), kind="stable")[:k] for rank in ranks)
-    return {"k": k, "overlap": _rounded(len(np.intersect1d(first, second)) / k)}
+    return PageRank(k, _rounded(len(np.intersect1d(first, second)) / k))
 
 
 def _community_agreement(
     traced: Traced, both: tuple[networkit.Graph, networkit.Graph], rng: np.random.Generator
-) -> dict[str, Any]:
+) -> Communities:
     """Return how far communities of both graphs agree on the originals."""
     original, released, real = traced.original, traced.released, traced.real
     first, again, after = (
         communities(counted, own)
         for counted, own in zip((both[0], *both), rng.spawn(3), strict=True)
     )
-    return {
-        "original": len(np.unique(first)),
-        "released": len(np.unique(after)),
-        "ami": adjusted_mutual_information(first[traced.behind[real]], after[real]),
-        "ami_again": adjusted_mutual_information(first, again),
-        "modularity": {
-            "original": modularity(original, first),
-            "released": modularity(released, after),
-        },
-    }
+    return Communities(
+        original=len(np.unique(first)),
+        released=len(np.unique(after)),
+        ami=adjusted_mutual_information(first[traced.behind[real]], after[real]),
+        ami_again=adjusted_mutual_information(first, again),
+        modularity=Both(modularity(original, first), modularity(released, after)),
+    )
 
 
 def _entropy(shares: NDArray[np.float64]) -> float:
@@ -382,7 +364,7 @@ REPORTED: Final = tuple(name for name in ATTACKS if name not in {"seeds", "align
 
 
 def measured(
-    audit: Mapping[str, Any],
+    audit: Audit,
     original: AttributedGraph,
     released: AttributedGraph,
     original_of: NDArray[np.integer[Any]],
@@ -391,13 +373,13 @@ def measured(
     attacks: Iterable[str] = REPORTED,
     seed: int = 0,
     progress: Callable[[str, float], None] = lambda _phase, _done: None,
-) -> dict[str, Any]:
+) -> Audit:
     """Return the audit with missing `utility` and `attacks` made.
 
     Parameters
     ----------
     audit:
-        The private audit, as from `ktsafe.audit.audit_release`.
+        The private audit.
     original, released:
         The true graph and the released one, of one schema.
     original_of:
@@ -407,12 +389,12 @@ def measured(
     seed:
         The same graphs and seed give the same figures.
     """
-    found = dict(audit)
     rng = np.random.default_rng(seed)
-    if "utility" not in found:
+    if audit.utility is None:
         progress("measuring what the release is good for", 0.0)
-        found["utility"] = utility_figures(trace(original, released, original_of), rng=rng)
-    told = Audit.of(found).attacks
+        found = utility_figures(trace(original, released, original_of), rng=rng)
+        audit = replace(audit, utility=found)
+    told = audit.attacks
     ended = {each.name for each in told.results}
     if missing := [name for name in attacks if name not in ended]:
         results = run(
@@ -422,9 +404,12 @@ def measured(
             attacks=missing,
             progress=lambda name, done: progress(f"attacking: {name}", done),
         )
-        before = found.get("attacks", {}).get("results", ())
-        found["attacks"] = {
-            "results": [*before, *(each.to_mapping() for each in results)],
-            "unfinished": [name for name in told.unfinished if name not in missing],
-        }
-    return found
+        unfinished = [name for name in told.unfinished if name not in missing]
+        attacked = Attacks([*told.results, *results_told(results)], unfinished)
+        audit = replace(audit, attacks=attacked)
+    return audit
+
+
+def results_told(results: Iterable[Result]) -> list[AttackResult]:
+    """Return results of attacks as audits have them."""
+    return convert([each.to_mapping() for each in results], list[AttackResult])

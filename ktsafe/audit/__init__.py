@@ -3,12 +3,20 @@
 What it cost, how private and how useful it is.
 """
 
-from ktsafe.audit.cost import Overlap, Usefulness, cost_parts, usefulness
+from ktsafe.audit.cost import Cost, Overlap, Usefulness, cost_parts, usefulness
 from ktsafe.audit.originals import Traced, trace
-from ktsafe.audit.release_audit import audit_release, audit_traced, changed_values, values_told
+from ktsafe.audit.release_audit import (
+    ReleaseAudit,
+    audit_release,
+    audit_traced,
+    changed_values,
+    values_told,
+)
 
 __all__ = [
+    "Cost",
     "Overlap",
+    "ReleaseAudit",
     "Traced",
     "Usefulness",
     "audit_release",

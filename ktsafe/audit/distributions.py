@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,53 +17,76 @@ VALUES_MAX = 8
 """Values of an attribute that are told one by one; the others are told together."""
 
 
-def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[dict[str, Any]]:
+class Shares(msgspec.Struct, frozen=True):
+    """Sensitive shares of candidates; `above_alpha` counts those above it, on integers."""
+
+    max: float | None = None
+    p99: float | None = None
+    p95: float | None = None
+    median: float | None = None
+    above_alpha: int = 0
+
+
+class Both(msgspec.Struct, frozen=True):
+    """A figure of the true graph and of the released one."""
+
+    original: float | None = None
+    released: float | None = None
+
+
+class Band(msgspec.Struct, frozen=True):
+    """The share of people with so many ties, in both graphs."""
+
+    first: int = msgspec.field(name="from")
+    last: int = msgspec.field(name="to")
+    original: float | None
+    released: float | None
+
+
+class Mix(msgspec.Struct, frozen=True):
+    """The shares of an attribute's values in both graphs, and their distance.
+
+    Attributes
+    ----------
+    distance:
+        Half the L1 distance of both distributions over all vertices, from 0 to 1; None where a
+        graph is empty.
+    values:
+        The share of each value, the most frequent in the truth first, at most 8, then all others
+        as one.
+    """
+
+    distance: float | None
+    values: list[Both]
+
+
+def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[Band]:
     """Return the vertices' share of either graph by degree band.
 
-    Returns
-    -------
-    list of dict
-        For the bands 0, 1, 2-3, 4-7 and so on up to the greatest degree of both: `from`, `to`,
-        and the share `original` and `released`, None for a graph without vertices.
+    Bands are 0, 1, 2-3, 4-7 and so on up to the greatest degree of both.
 
     Examples
     --------
     >>> from ktsafe.graph.datasets import uniform
     >>> graph = uniform(20, 30, rng=np.random.default_rng(1))
-    >>> [row["from"] for row in degree_bands(graph, graph)]
+    >>> [row.first for row in degree_bands(graph, graph)]
     [0, 1, 2, 4, 8]
     """
-    graphs = {"original": original, "released": released}
-    bands = {name: band_of(graph.degrees) for name, graph in graphs.items()}
-    count = 1 + max(int(band.max(initial=0)) for band in bands.values())
-    shares = {name: _shares(np.bincount(band, minlength=count)) for name, band in bands.items()}
-    return [
-        {
-            "from": 2 ** (band - 1) if band else 0,
-            "to": 2**band - 1,
-            **{name: share[band] for name, share in shares.items()},
-        }
-        for band in range(count)
-    ]
+    bands = [band_of(graph.degrees) for graph in (original, released)]
+    count = 1 + max(int(band.max(initial=0)) for band in bands)
+    shares = (_shares(np.bincount(band, minlength=count)) for band in bands)
+    return [Band(*ends_of(band), *both) for band, both in enumerate(zip(*shares, strict=True))]
 
 
-def attribute_mix(original: AttributedGraph, released: AttributedGraph) -> dict[str, Any]:
-    """Return how the values of each attribute are distributed in either graph.
-
-    Returns
-    -------
-    dict
-        By attribute: `distance`, half the L1 distance of both distributions over all vertices,
-        from 0 to 1 (None where a graph is empty); `values`, the share `original` and `released`
-        of each value, the most frequent in the truth first, at most 8, then all others as one.
-    """
+def attribute_mix(original: AttributedGraph, released: AttributedGraph) -> dict[str, Mix]:
+    """Return how the values of each attribute are distributed in either graph."""
     return {
         name: _mix(_counts(original, j), _counts(released, j))
         for j, name in enumerate(original.schema.attributes)
     }
 
 
-def _mix(original: dict[str, int], released: dict[str, int]) -> dict[str, Any]:
+def _mix(original: dict[str, int], released: dict[str, int]) -> Mix:
     texts = sorted(
         original.keys() | released.keys(), key=lambda text: (-original.get(text, 0), text)
     )
@@ -72,12 +96,9 @@ def _mix(original: dict[str, int], released: dict[str, int]) -> dict[str, Any]:
     )
     pairs = [pair for pair in zip(first, second, strict=True) if None not in pair]
     apart = sum(abs(a - b) for a, b in pairs if a is not None and b is not None) / 2
-    rows = [{"original": a, "released": b} for a, b in zip(first, second, strict=True)]
-    if len(rows) > VALUES_MAX:
-        rest = rows[VALUES_MAX:]
-        rows = rows[:VALUES_MAX]
-        rows.append({of: _sum([row[of] for row in rest]) for of in ("original", "released")})
-    return {"distance": round(apart, 6) if pairs else None, "values": rows}
+    if len(first) > VALUES_MAX:
+        first, second = ([*each[:VALUES_MAX], _sum(each[VALUES_MAX:])] for each in (first, second))
+    return Mix(round(apart, 6) if pairs else None, [*map(Both, first, second)])
 
 
 def _counts(graph: AttributedGraph, attribute: int) -> dict[str, int]:
@@ -94,6 +115,11 @@ def band_of(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """
     # frexp is exact: the exponent of x is 1 + floor(log2(x)), and 0 for 0.
     return np.frexp(values.astype(np.float64))[1].astype(np.int64)
+
+
+def ends_of(band: int) -> tuple[int, int]:
+    """Return the least and the greatest count of a band."""
+    return (2 ** (band - 1), 2**band - 1) if band else (0, 0)
 
 
 def _shares(counts: NDArray[np.int64]) -> list[float | None]:

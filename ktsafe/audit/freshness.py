@@ -17,17 +17,13 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.audit.changes_by_age import AGE_MAX, Aged, AgedTies, Freshness
 from ktsafe.audit.cost import Overlap
 from ktsafe.graph.edges import edge_ends, edge_keys, n_common_edges, renumbered
 from ktsafe.graph.latest_graph import of_dark_pairs
 from ktsafe.graph.numbering import came_and_went, ranks
 
-AGES: Final = (1, 2, 4, 8, 12)
-"""The ages that are reported, in releases."""
-AGE_MAX: Final = AGES[-1]
 EDGES_AT_ONCE: Final = 1_000_000
-RECENT: Final = "recent"
-"""All ages up to `AGE_MAX` together."""
 
 Numbers = NDArray[np.int64]
 
@@ -123,123 +119,6 @@ class ReleaseView:
         there = self.shows(keys, ids).all(axis=1)
         positions = edge_keys(np.searchsorted(self.ids, ids))
         return there & _among(positions, self.positions)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Aged:
-    """Changes by age, from 0 to `AGE_MAX`.
-
-    How many there are, and how many are shown.
-    """
-
-    count: tuple[int, ...]
-    shown: tuple[int, ...]
-
-    @classmethod
-    def of(cls, ages: Numbers, shown: NDArray[np.bool_]) -> Self:
-        """Count rows by age."""
-        return cls(
-            tuple(np.bincount(ages, minlength=AGE_MAX + 1).tolist()),
-            tuple(np.bincount(ages[shown], minlength=AGE_MAX + 1).tolist()),
-        )
-
-    def at(self, age: int | str) -> tuple[int, int]:
-        """Return the number of an age, or of all (`RECENT`), and shown."""
-        if age == RECENT:
-            return sum(self.count), sum(self.shown)
-        return self.count[int(age)], self.shown[int(age)]
-
-    def up_to(self, age: int | str) -> tuple[int, int]:
-        """Return the number of this age or less, and how many shown."""
-        top = (AGE_MAX if age == RECENT else int(age)) + 1
-        return sum(self.count[:top]), sum(self.shown[:top])
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AgedTies:
-    """Ties that hold, by the age of those that began lately.
-
-    `count` and `shown` of all ties.
-    """
-
-    began: Aged
-    count: int
-    shown: int
-
-    def to_mapping(self, age: int | str) -> dict[str, Any]:
-        """Return an age's shown share, and its ratio to older ties'."""
-        count, shown = self.began.at(age)
-        young, young_shown = self.began.up_to(age)
-        share = _share(shown, count)
-        older = _share(self.shown - young_shown, self.count - young)
-        ratio = share / older if share is not None and older else None
-        return {"count": count, "shown": _rounded(share), "ratio": _rounded(ratio)}
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Freshness:
-    """How far a release follows the changes before it. Secret.
-
-    These are statistics of edits.
-
-    Attributes
-    ----------
-    ties, ties_published:
-        Existing ties: all, and those between two published people.
-    ended:
-        Ties that ended while they were shown, by ages, between two people that are still present.
-        `shown` counts those that are still shown.
-    ended_by_leaving:
-        The same, where one of the two people left.
-    newcomers:
-        Present people that joined lately. `shown` counts the published ones.
-    leavers:
-        People that left while they were published. `shown` counts vertices that are still shown.
-    came, gone:
-        Edges that appeared with this release, and that disappeared.
-    came_true:
-        Of the edges that appeared, those that are true ties.
-    latest:
-        The edges of the latest graph (`ktsafe.graph.latest_graph`) beside all true ties.
-    """
-
-    ties: AgedTies
-    ties_published: AgedTies
-    ended: Aged
-    ended_by_leaving: Aged
-    newcomers: Aged
-    leavers: Aged
-    came: int
-    gone: int
-    came_true: int
-    latest: Overlap
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return JSON-ready figures by age and for all recent changes.
-
-        A share of nothing is None.
-        """
-        ages = (*map(str, AGES), RECENT)
-        return {
-            "ties": {
-                age: {
-                    **self.ties.to_mapping(age),
-                    "published": self.ties_published.to_mapping(age),
-                }
-                for age in ages
-            },
-            **{name: {age: _aged(getattr(self, name), age) for age in ages} for name in _AGED},
-            "changed": {
-                "came": self.came,
-                "gone": self.gone,
-                "came_true": self.came_true,
-                "came_true_share": _rounded(_share(self.came_true, self.came)),
-            },
-            "latest": self.latest.to_mapping(),
-        }
-
-
-_AGED: Final = ("ended", "ended_by_leaving", "newcomers", "leavers")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -424,7 +303,7 @@ def _latest(dark: NDArray[np.integer[Any]], now: ReleaseView, shown: int) -> Ove
     # In order they are found near the last one.
     between = np.sort(now.between_people(dark))
     shared = shown + int(_among(between, now.ties).sum())
-    return Overlap(len(now.ties), len(now.edges) + len(dark), shared)
+    return Overlap.of(len(now.ties), len(now.edges) + len(dark), shared)
 
 
 def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
@@ -484,16 +363,3 @@ def _twice(count: int, release: int) -> Numbers:
 
 def _empty(width: int) -> Numbers:
     return np.zeros((0, width), dtype=np.int64)
-
-
-def _aged(found: Aged, age: str) -> dict[str, Any]:
-    count, shown = found.at(age)
-    return {"count": count, "shown": _rounded(_share(shown, count))}
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, 6)

@@ -13,13 +13,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit import _privacy_core as core
-from ktsafe.audit.distributions import band_of
+from ktsafe.audit.cost import share
+from ktsafe.audit.distributions import Shares, band_of, ends_of
 from ktsafe.audit.originals import Traced
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -34,6 +35,73 @@ ENDS_AT_ONCE = 1_000_000
 
 ROWS_MAX = 50
 """Rows of the table of classes that inserted vertices protect."""
+
+
+class PeopleCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers of people's candidates; None of nobody.
+
+    `risk_mean` is the mean of 1 / candidates.
+    """
+
+    min: int | None
+    p1: int | None
+    p5: int | None
+    median: int | None
+    below_k: int
+    share: float | None
+    risk_mean: float | None
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Candidates of a group of people.
+
+    `k_known_in_ps` is counted where similarity is one of stars.
+    """
+
+    vertices: int
+    k_claimed: PeopleCounts
+    k_real: PeopleCounts
+    k_known: PeopleCounts
+    k_known_in_ps: PeopleCounts | msgspec.UnsetType = msgspec.UNSET
+    alpha: Shares
+    alpha_real: Shares
+
+
+class GroupOfBand(Group, frozen=True, kw_only=True):
+    """Candidates of people in a band of degrees or class sizes."""
+
+    first: int = msgspec.field(name="from")
+    last: int = msgspec.field(name="to")
+
+
+class ClassOfInserted(msgspec.Struct, frozen=True):
+    """A class of which some reach k thanks to inserted vertices alone."""
+
+    qi_class: int
+    real_members: int
+    vertices: int
+
+
+class InsertedOnly(msgspec.Struct, frozen=True, kw_only=True):
+    """People who reach k thanks to inserted vertices alone."""
+
+    vertices: int
+    share: float | None
+    share_of_larger_classes: float | None
+    in_classes_below_k: int
+    classes: int
+    largest: list[ClassOfInserted]
+
+
+class Privacy(msgspec.Struct, frozen=True, kw_only=True):
+    """Candidates of all people, by degree band, and by class size."""
+
+    real_vertices: int
+    k_known_asked: int
+    all: Group
+    by_true_degree: list[GroupOfBand]
+    by_class_size: list[GroupOfBand]
+    protected_by_inserted_only: InsertedOnly
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,45 +142,41 @@ class PrivacyFigures:
     k_known: NDArray[np.int64]
     k_known_ps: NDArray[np.int64]
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready values.
+    def summary(self) -> Privacy:
+        """Return the figures over all, by degree band and by class size."""
+        return Privacy(
+            real_vertices=len(self.real),
+            k_known_asked=len(self.asked),
+            all=self._group(np.ones(len(self.real), dtype=np.bool_)),
+            by_true_degree=self._by_band(self.true_degree),
+            by_class_size=self._by_band(self.class_size),
+            protected_by_inserted_only=self._protected_by_inserted(),
+        )
 
-        Over all, by degree band, by class size.
-        """
-        everybody = np.ones(len(self.real), dtype=np.bool_)
-        return {
-            "real_vertices": len(self.real),
-            "k_known_asked": len(self.asked),
-            "all": self._summary(everybody),
-            "by_true_degree": self._by_band(self.true_degree),
-            "by_class_size": self._by_band(self.class_size),
-            "protected_by_inserted_only": self._protected_by_inserted(),
-        }
+    def _group(self, chosen: NDArray[np.bool_]) -> Group:
+        params, asked = self.params, chosen[self.asked]
+        in_ps = _of_counts(self.k_known_ps[asked], params.k)
+        return Group(
+            vertices=int(np.count_nonzero(chosen)),
+            k_claimed=_of_counts(self.k_claimed[chosen], params.k),
+            k_real=_of_counts(self.k_real[chosen], params.k),
+            k_known=_of_counts(self.k_known[asked], params.k),
+            k_known_in_ps=in_ps if params.sees_stars else msgspec.UNSET,
+            alpha=_of_shares(self.sensitive[chosen], self.k_claimed[chosen], params),
+            alpha_real=_of_shares(self.sensitive_real[chosen], self.k_real[chosen], params),
+        )
 
-    def _summary(self, chosen: NDArray[np.bool_]) -> dict[str, Any]:
-        k, asked = self.params.k, chosen[self.asked]
-        known_in_ps = _of_counts(self.k_known_ps[asked], k)
-        return {
-            "vertices": int(np.count_nonzero(chosen)),
-            "k_claimed": _of_counts(self.k_claimed[chosen], k),
-            "k_real": _of_counts(self.k_real[chosen], k),
-            "k_known": _of_counts(self.k_known[asked], k),
-            # Counted where similarity is one of stars.
-            **({"k_known_in_ps": known_in_ps} if self.params.sees_stars else {}),
-            "alpha": _of_shares(self.sensitive[chosen], self.k_claimed[chosen], self.params),
-            "alpha_real": _of_shares(self.sensitive_real[chosen], self.k_real[chosen], self.params),
-        }
-
-    def _by_band(self, values: NDArray[np.int64]) -> list[dict[str, Any]]:
+    def _by_band(self, values: NDArray[np.int64]) -> list[GroupOfBand]:
         """Summarize by bands 0, 1, 2-3, 4-7 and so on."""
         bands = band_of(values)
         rows = []
         for band in np.unique(bands).tolist():
-            low, high = (0, 0) if band == 0 else (2 ** (band - 1), 2**band - 1)
-            rows.append({"from": low, "to": high, **self._summary(bands == band)})
+            first, last = ends_of(band)
+            figures = msgspec.structs.asdict(self._group(bands == band))
+            rows.append(GroupOfBand(first=first, last=last, **figures))
         return rows
 
-    def _protected_by_inserted(self) -> dict[str, Any]:
+    def _protected_by_inserted(self) -> InsertedOnly:
         """Return classes that reach k thanks to inserted vertices alone.
 
         There |PS| >= k holds with them only.
@@ -122,20 +186,20 @@ class PrivacyFigures:
         classes, counts = np.unique(self.qi_class[only], return_counts=True)
         sizes = dict(zip(self.qi_class[only].tolist(), self.class_size[only].tolist(), strict=True))
         rows = [
-            {"qi_class": c, "real_members": sizes[c], "vertices": count}
+            ClassOfInserted(c, sizes[c], count)
             for c, count in zip(classes.tolist(), counts.tolist(), strict=True)
         ]
-        rows.sort(key=lambda row: (-row["vertices"], row["qi_class"]))
-        return {
-            "vertices": int(np.count_nonzero(only)),
-            "share": _ratio(int(np.count_nonzero(only)), len(only)),
-            "share_of_larger_classes": _ratio(
+        rows.sort(key=lambda row: (-row.vertices, row.qi_class))
+        return InsertedOnly(
+            vertices=int(np.count_nonzero(only)),
+            share=share(int(np.count_nonzero(only)), len(only)),
+            share_of_larger_classes=share(
                 int(np.count_nonzero(only & large)), int(np.count_nonzero(large))
             ),
-            "in_classes_below_k": int(np.count_nonzero(only & (self.class_size < self.params.k))),
-            "classes": len(rows),
-            "largest": rows[:ROWS_MAX],
-        }
+            in_classes_below_k=int(np.count_nonzero(only & (self.class_size < self.params.k))),
+            classes=len(rows),
+            largest=rows[:ROWS_MAX],
+        )
 
 
 def privacy_figures(
@@ -275,44 +339,34 @@ def _neighbours(
     return indptr, graph.indices[np.arange(indptr[-1]) + shift]
 
 
-def _of_counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
+def _of_counts(values: NDArray[np.int64], k: int) -> PeopleCounts:
     """Summarize numbers of candidates; quantiles are lower ones, so each was seen.
 
     `risk_mean` is the mean over people of 1 / candidates, the average risk.
     """
     if len(values) == 0:
-        nothing = dict.fromkeys(("min", "p1", "p5", "median", "share", "risk_mean"))
-        return {**nothing, "below_k": 0}
+        return PeopleCounts(
+            min=None, p1=None, p5=None, median=None, below_k=0, share=None, risk_mean=None
+        )
     p1, p5, median = np.quantile(values, [0.01, 0.05, 0.5], method="lower").tolist()
     below = int(np.count_nonzero(values < k))
-    return {
-        "min": int(values.min()),
-        "p1": p1,
-        "p5": p5,
-        "median": median,
-        "below_k": below,
-        "share": _ratio(below, len(values)),
-        "risk_mean": round(float((1 / np.maximum(values, 1)).mean()), 6),
-    }
+    return PeopleCounts(
+        min=int(values.min()),
+        p1=p1,
+        p5=p5,
+        median=median,
+        below_k=below,
+        share=share(below, len(values)),
+        risk_mean=round(float((1 / np.maximum(values, 1)).mean()), 6),
+    )
 
 
-def _of_shares(
-    part: NDArray[np.int64], whole: NDArray[np.int64], params: PrivacyParams
-) -> dict[str, Any]:
+def _of_shares(part: NDArray[np.int64], whole: NDArray[np.int64], params: PrivacyParams) -> Shares:
     """Summarize sensitive shares; how many exceed alpha is decided on integers."""
     if len(part) == 0:
-        return {"max": None, "p99": None, "p95": None, "median": None, "above_alpha": 0}
+        return Shares()
     shares = part / whole
     median, p95, p99 = np.quantile(shares, [0.5, 0.95, 0.99], method="higher").round(6).tolist()
     above = part * params.alpha.denominator > whole * params.alpha.numerator
-    return {
-        "max": round(float(shares.max()), 6),
-        "p99": p99,
-        "p95": p95,
-        "median": median,
-        "above_alpha": int(np.count_nonzero(above)),
-    }
-
-
-def _ratio(part: int, whole: int) -> float | None:
-    return round(part / whole, 6) if whole else None
+    most = round(float(shares.max()), 6)
+    return Shares(most, p99, p95, median, int(np.count_nonzero(above)))

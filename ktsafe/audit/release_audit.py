@@ -6,16 +6,66 @@ What it cost, and how private it really is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.cost import cost_parts, usefulness
+from ktsafe.audit.cost import Cost, Usefulness, cost_parts, usefulness
 from ktsafe.audit.originals import Traced, trace
-from ktsafe.audit.privacy_figures import privacy_figures
+from ktsafe.audit.privacy_figures import Privacy, privacy_figures
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
+
+
+class ParamsTold(msgspec.Struct, frozen=True):
+    """What the release promises, see `ktsafe.PrivacyParams`; rationals as text."""
+
+    k: int
+    t: str
+    alpha: str
+    epsilon: int
+    n_hops: int
+    reading: str
+
+
+class Size(msgspec.Struct, frozen=True):
+    """Of a graph."""
+
+    vertices: int
+    edges: int
+
+    @classmethod
+    def of(cls, graph: AttributedGraph) -> Self:
+        """Count."""
+        return cls(graph.n_vertices, graph.n_edges)
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """Of the true graph and the released one."""
+
+    original: Size
+    released: Size
+
+
+class Suppressed(msgspec.Struct, frozen=True):
+    """How many released people, and values, differ from the truth."""
+
+    people_with_other_quasi_identifiers: int
+    quasi_identifiers: int
+    sensitive_values: int
+
+
+class ReleaseAudit(msgspec.Struct, frozen=True, kw_only=True):
+    """The private audit of one release by itself."""
+
+    params: ParamsTold
+    size: Sizes
+    suppressed: Suppressed
+    cost: Cost
+    usefulness: Usefulness
+    privacy: Privacy
 
 
 def audit_release(
@@ -26,8 +76,8 @@ def audit_release(
     original_of: NDArray[np.integer[Any]] | None = None,
     certificate: NDArray[np.int32] | None = None,
     value_at: NDArray[np.integer[Any]] | None = None,
-) -> dict[str, Any]:
-    """Return the JSON-ready audit of a release. It is private.
+) -> ReleaseAudit:
+    """Return the audit of a release. It is private.
 
     It shows which vertices are real.
 
@@ -47,13 +97,6 @@ def audit_release(
         Integers, shape (released vertices,): the vertex that shows the sensitive value of each, as
         in `ktsafe.Anonymized`. None: each shows its own.
 
-    Returns
-    -------
-    dict
-        `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
-        `usefulness` as in `ktsafe.audit.cost.Usefulness`, `privacy` as in
-        `ktsafe.audit.privacy_figures.PrivacyFigures`.
-
     Raises
     ------
     InvalidGraph
@@ -69,7 +112,7 @@ def audit_release(
     >>> audit = audit_release(
     ...     graph, made.graph, params, original_of=made.origin, value_at=made.value_at
     ... )
-    >>> audit["privacy"]["all"]["k_real"]["min"] >= 5, audit["cost"]["total"] > 0
+    >>> audit.privacy.all.k_real.min >= 5, audit.cost.total > 0
     (True, True)
     """
     traced = trace(original, released, original_of, value_at)
@@ -81,7 +124,7 @@ def audit_traced(
     params: PrivacyParams,
     *,
     certificate: NDArray[np.int32] | None = None,
-) -> dict[str, Any]:
+) -> ReleaseAudit:
     """Return what `audit_release` does, of a release that is traced already.
 
     Examples
@@ -89,24 +132,20 @@ def audit_traced(
     >>> from ktsafe.graph.datasets import uniform
     >>> from ktsafe.audit import trace
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
-    >>> audit_traced(trace(graph, graph), PrivacyParams(k=5))["cost"]["total"]
+    >>> audit_traced(trace(graph, graph), PrivacyParams(k=5)).cost.total
     0
     """
-    original, released = traced.original, traced.released
-    return {
-        "params": params.to_mapping(),
-        "size": {
-            "original": {"vertices": original.n_vertices, "edges": original.n_edges},
-            "released": {"vertices": released.n_vertices, "edges": released.n_edges},
-        },
-        "suppressed": changed_values(traced),
-        "cost": cost_parts(traced, params),
-        "usefulness": usefulness(traced).to_mapping(),
-        "privacy": privacy_figures(traced, params, certificate=certificate).to_mapping(),
-    }
+    return ReleaseAudit(
+        params=msgspec.convert(params.to_mapping(), ParamsTold),
+        size=Sizes(Size.of(traced.original), Size.of(traced.released)),
+        suppressed=changed_values(traced),
+        cost=cost_parts(traced, params),
+        usefulness=usefulness(traced),
+        privacy=privacy_figures(traced, params, certificate=certificate).summary(),
+    )
 
 
-def changed_values(traced: Traced) -> dict[str, int]:
+def changed_values(traced: Traced) -> Suppressed:
     """Count released people with untrue values, and such values.
 
     Examples
@@ -114,15 +153,15 @@ def changed_values(traced: Traced) -> dict[str, int]:
     >>> from ktsafe.graph.datasets import uniform
     >>> from ktsafe.audit import trace
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
-    >>> changed_values(trace(graph, graph))["sensitive_values"]
+    >>> changed_values(trace(graph, graph)).sensitive_values
     0
     """
     differs = np.column_stack([shown != true for shown, true in _texts(traced)])
-    return {
-        "people_with_other_quasi_identifiers": int(differs[:, :-1].any(axis=1).sum()),
-        "quasi_identifiers": int(differs[:, :-1].sum()),
-        "sensitive_values": int(differs[:, -1].sum()),
-    }
+    return Suppressed(
+        people_with_other_quasi_identifiers=int(differs[:, :-1].any(axis=1).sum()),
+        quasi_identifiers=int(differs[:, :-1].sum()),
+        sensitive_values=int(differs[:, -1].sum()),
+    )
 
 
 def values_told(traced: Traced) -> dict[str, dict[str, int]]:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from ktsafe.anonymization.anonymization import Anonymized
-from ktsafe.audit import Traced, audit_release, trace, usefulness
+from ktsafe.audit import ReleaseAudit, Traced, audit_release, trace, usefulness
 from ktsafe.audit.cost import Overlap, Usefulness
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.schemas import Named
 from ktsafe.params import PrivacyParams
 from ktsafe.reader.published import html_table
 from ktsafe.stream.assessment import Advised, assessment, is_installed
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.releases_write import ReleaseHeader
 from ktsafe.stream.files.single_release import (
     atomic_folder,
@@ -179,7 +180,7 @@ class Protected:
         hooks = assessment("Protected.attack")
         return hooks.attacked(self._traced, self.params, attacks, np.random.default_rng(seed))
 
-    def audit(self) -> dict[str, Any]:
+    def audit(self) -> ReleaseAudit:
         """Return the private audit: cost, privacy and utility, see `ktsafe.audit`."""
         told, made = self.provenance.told, self.provenance.made
         return audit_release(
@@ -227,7 +228,7 @@ class Protected:
         )
         with atomic_folder(out) as release_room, atomic_folder(audit) as audit_room:
             _, _, ids = written_and_verified(release_room, made, header, shown=True)
-            write_private(audit_room, self.provenance.ids, made, ids, self.audit())
+            write_private(audit_room, self.provenance.ids, made, ids, Audit.of(self.audit()))
 
     def report(self) -> str:
         """Return a few lines about safety and utility, private to the owner."""

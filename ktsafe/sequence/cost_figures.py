@@ -7,13 +7,11 @@ And how long the margin of its cohorts is expected to last, at the pace at which
 
 from __future__ import annotations
 
-import dataclasses
 from bisect import bisect_left
-from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, INSERTED, REAL, RESIDUAL, TRUE
@@ -23,12 +21,13 @@ RELEASES_MAX = 1000
 """No margin is foretold for more releases; it would be the pace of other times."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts; never published.
 
     Attributes
     ----------
+    cost:
+        |V symmetric-difference V'| + |E symmetric-difference E'| (Equation 1).
     inserted_vertices, counterfeit_vertices, withheld_vertices:
         Places that are nobody's: never anybody's, or formerly somebody's; people without a place.
     inserted_edges, residual_edges:
@@ -52,6 +51,7 @@ class Figures:
         What was done over the whole sequence.
     """
 
+    cost: int
     release: int
     inserted_vertices: int
     counterfeit_vertices: int
@@ -72,16 +72,6 @@ class Figures:
     margin_lasts: int | None
     moves: dict[str, int]
 
-    @property
-    def cost(self) -> int:
-        """|V symmetric-difference V'| + |E symmetric-difference E'| (Equation 1)."""
-        vertices = self.inserted_vertices + self.counterfeit_vertices + self.withheld_vertices
-        return vertices + self.inserted_edges + self.residual_edges + self.held_edges
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready values, the cost among them."""
-        return {"cost": self.cost, **dataclasses.asdict(self)}
-
 
 def figures_of(state: State, k: int, margin: int) -> Figures:
     """Count; a scan of all tables."""
@@ -95,16 +85,20 @@ def figures_of(state: State, k: int, margin: int) -> Figures:
     since = state.hidden_ties.since[hidden_ties[~waits]]
     came = state.people.since[people[away[people]]]
     real = np.bincount(state.places.cohort[places], kind == REAL)
+    parts = {
+        "inserted_vertices": int((kind == INSERTED).sum()),
+        "counterfeit_vertices": int((kind == COUNTERFEIT).sum()),
+        "withheld_vertices": len(came),
+        "inserted_edges": int(((is_true != TRUE) & (is_true != RESIDUAL)).sum()),
+        "residual_edges": len(stays),
+        "held_edges": len(hidden_ties),
+    }
     return Figures(
+        cost=sum(parts.values()),
+        **parts,
         release=state.current.number,
-        inserted_vertices=int((kind == INSERTED).sum()),
-        counterfeit_vertices=int((kind == COUNTERFEIT).sum()),
-        withheld_vertices=len(came),
-        inserted_edges=int(((is_true != TRUE) & (is_true != RESIDUAL)).sum()),
-        residual_edges=len(stays),
         residual_age_max=int(stays.max(initial=0)),
         residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,
-        held_edges=len(hidden_ties),
         waiting_edges=int(waits.sum()),
         held_edge_age_max=int(state.current.number - since.min()) if len(since) else 0,
         withheld_age_max=int(state.current.number - came.min()) if len(came) else 0,
@@ -136,6 +130,8 @@ def _margin_lasts(state: State, k: int) -> int | None:
         return 0
     if not n_left.any():
         return None
+    from scipy.special import betainc  # noqa: PLC0415 -- slow to load, and seldom asked for
+
     # A gamma distribution of the rate; of a Poisson number with it the tail is a beta function.
     scale = n_stayed + n_stayed.sum() / n_left.sum()
 

@@ -125,7 +125,7 @@ def report(
         f"{precision:6.3f} {recall:6.3f} {2 * true / max(len(truth) + len(shown), 1):6.3f} "
         f"{linear:6.3f} {any_:6.3f} "
         f"{plain:6.3f} {denoised:6.3f} {unsafe:6} {len(shown) / max(len(truth), 1):7.3f} "
-        f"{told['wrong_share']:6.3f} {told['cells_empty']:3}/{told['cells']:3} "
+        f"{told.wrong_share:6.3f} {told.cells_empty:3}/{told.cells:3} "
         f"{seconds:8.2f} {digest}",
         flush=True,
     )

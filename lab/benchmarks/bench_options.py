@@ -90,7 +90,7 @@ def report(name: str, graph: AttributedGraph, title: str, options: AnonymizeOpti
     )
     digest = hashlib.sha256(released.codes.tobytes() + released.edges.tobytes()).hexdigest()
     print(
-        f"{name:12} {title:9} {cost['total']:9} {cost['deleted_vertices']:8} "
+        f"{name:12} {title:9} {cost.total:9} {cost.deleted_vertices:8} "
         f"{useful.precision or 0:6.3f} {useful.recall or 0:6.3f} {useful.f1 or 0:6.3f} "
         f"{degree_emd(graph, released):7.2f} {known:6.1%} {too_sensitive:6} {seconds:7.2f} "
         f"{unsafe} unsafe {digest[:12]}",

@@ -207,7 +207,7 @@ def _looked_at(row: Row, sequence: SequenceEngine) -> Row:
     found = denoised(case, PARAMS, np.random.default_rng(0))
     return dataclasses.replace(
         row,
-        clustering=(structure(truth)["clustering"], structure(released.graph)["clustering"]),
+        clustering=(structure(truth).clustering, structure(released.graph).clustering),
         denoised=max(result.value for result in found if result.measure == "share"),
     )
 

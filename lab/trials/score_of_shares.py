@@ -18,8 +18,8 @@ import numpy as np
 from ktsafe import AttributedGraph
 from ktsafe.assess.report.score import score
 from ktsafe.assess.utility import utility_figures
-from ktsafe.audit import trace, usefulness
-from ktsafe.audit.model import Audit
+from ktsafe.audit import trace
+from ktsafe.stream.files.audit_model import Audit
 from lab.benchmarks.bench_anonymize import from_folder
 
 NETWORKS = "cora,fb-reed98,ego-facebook,ciao,wiki-vote"
@@ -55,7 +55,8 @@ def judged(true: AttributedGraph, share: float, seed: int) -> tuple[float, Any]:
     shown = AttributedGraph.from_codes(true.schema, true.categories, true.codes, kept)
     traced = trace(true, shown, np.arange(true.n_vertices))
     figures = utility_figures(traced, rng=np.random.default_rng(seed))
-    found = score(Audit.of({"usefulness": usefulness(traced).to_mapping(), "utility": figures}))
+    audit = Audit.of(audit_traced(traced, PrivacyParams()))
+    found = score(replace(audit, utility=figures))
     communities = next(part for part in found["parts"] if part["name"] == "Communities")
     return found["score"], communities["score"]
 

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from ktsafe.assess.generalization.quick_release import afresh
-from ktsafe.audit.freshness import RECENT
-from ktsafe.audit.model import AgedFigures, Audit, TiesOfAge, ToldFreshness
+from ktsafe.audit.changes_by_age import RECENT
 from ktsafe.stream.config.settings import Settings
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.service import assembly
 
@@ -65,15 +67,16 @@ def worth_of(audits: list[dict[str, Any]], settings: Settings) -> str:
 
 def _worth(figures: dict[str, Any]) -> dict[str, float | None]:
     """Return the figures of a release that are followed."""
-    audit = Audit.of(figures)
-    fresh = audit.freshness or ToldFreshness()
+    audit = msgspec.convert(figures, Audit)
+    fresh = audit.freshness
+    assert fresh is not None
     return {
         "f1": audit.usefulness.edges.f1,
         "latest": fresh.latest.f1,
-        "new_4": fresh.ties.get("4", TiesOfAge()).published.ratio,
-        "new_8": fresh.ties.get("8", TiesOfAge()).published.ratio,
-        "ended_8": fresh.ended.get("8", AgedFigures()).shown,
-        "newcomers": fresh.newcomers.get(RECENT, AgedFigures()).shown,
+        "new_4": fresh.ties["4"].published.ratio,
+        "new_8": fresh.ties["8"].published.ratio,
+        "ended_8": fresh.ended["8"].shown,
+        "newcomers": fresh.newcomers[RECENT].shown,
     }
 
 

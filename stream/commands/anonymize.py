@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import secrets
 import shlex
 import time
@@ -45,6 +44,7 @@ from ktsafe.stream.process.command_line import (
     Keep,
     SchemaIfAny,
     VerticesIfAny,
+    say,
     words_of,
 )
 from ktsafe.stream.workers.pool import Workers
@@ -52,6 +52,7 @@ from ktsafe.stream.workers.pool import Workers
 if TYPE_CHECKING:
     from ktsafe.anonymization.anonymization import Anonymized
     from ktsafe.audit import Traced
+    from ktsafe.stream.files.audit_model import Audit
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release
 
@@ -182,7 +183,7 @@ def anonymize_files(
     coarser = None if generalize == "none" else words_of(keep)
     found = _anonymized(places, params, options, workers, seed, coarser, min_f1, told)
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        say(found, "", as_json=True)
     else:
         _print(found)
         _hint(found, places)
@@ -219,10 +220,13 @@ def _anonymized(
     """Make, verify and write a release; without `keep` nothing is generalized."""
     # Compiled kernels load slowly, so only commands in need of them pay.
     import numpy as np
+    from msgspec import convert
+    from msgspec.structs import replace
 
     from ktsafe import anonymize
     from ktsafe.audit import values_told
     from ktsafe.graph.schemas import named_values
+    from ktsafe.stream.files.audit_model import AttackResult
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, CompositeSchema, read_graph, read_schema
     from ktsafe.stream.files.releases_write import ReleaseHeader
     from ktsafe.stream.files.single_release import (
@@ -258,11 +262,12 @@ def _anonymized(
         )
         progress("measuring", 0.5)
         traced = _traced(source, result, min_f1, places)
-        figures = _figures(traced, result, params, seconds, is_reported=places.report is not None)
+        figures = _audit(traced, result, params, seconds, is_reported=places.report is not None)
         if options.strategy in AGAINST_WHOLE_NETWORK:
             hooks = assessment(f"--strategy {options.strategy}")
             found = hooks.attacked(traced, params, ("seeds",), np.random.default_rng(0))
-            figures["seeds"] = [each.to_mapping() for each in found]
+            seeds = convert([each.to_mapping() for each in found], list[AttackResult])
+            figures = replace(figures, seeds=seeds)
         write_private(audit_room, source.ids, result, ids, figures)
     if places.report is not None:
         _write_report(places.report, places.out, release, figures)
@@ -349,35 +354,39 @@ def _traced(source: GraphFile, result: Anonymized, min_f1: float, places: Paths)
     return traced
 
 
-def _figures(
+def _audit(
     traced: Traced,
     result: Anonymized,
     params: PrivacyParams,
     seconds: float,
     *,
     is_reported: bool,
-) -> dict[str, Any]:
-    """Return the figures of the private audit, and of a report if asked."""
-    from ktsafe.audit import audit_traced
+) -> Audit:
+    """Return the private audit, and the figures of a report if asked."""
+    from msgspec.structs import replace
 
-    figures = audit_traced(traced, params, certificate=result.shift)
-    figures["seconds"] = {"anonymize": round(seconds, 3)}
+    from ktsafe.audit import audit_traced
+    from ktsafe.stream.files.audit_model import Audit
+
+    figures = Audit.of(audit_traced(traced, params, certificate=result.shift))
+    figures = replace(figures, seconds={"anonymize": round(seconds, 3)})
     if not is_reported:
         return figures
     with phases("measuring") as progress:
         return assessment("--report").measured(figures, traced, params, progress)
 
 
-def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:
+def _write_report(path: Path, folder: Path, release: Release, audit: Audit) -> None:
     from ktsafe.stream.files.releases_read import manifest_sha256
 
     with new_file(path) as file:
         hooks = assessment("--report")
-        file.write(hooks.page(release.manifest, figures, manifest_sha256(folder)))
+        file.write(hooks.page(release.manifest, audit, manifest_sha256(folder)))
 
 
 def _print(report: dict[str, Any]) -> None:
-    ties = report["figures"]["usefulness"]["edges"]
+    audit: Audit = report["figures"]
+    ties, people = audit.usefulness.edges, audit.usefulness.vertices
     typer.echo(
         f"{report['release']}: kt-safe by the strict verifier; fewest candidates "
         f"{report['candidates_min'] or 'none'}\n"
@@ -385,21 +394,19 @@ def _print(report: dict[str, Any]) -> None:
         f"anonymized in {report['seconds']:.1f} s; {cost_in_words(ties)}\n"
     )
     table = Table("", *USEFULNESS, box=SIMPLE_HEAD)
-    for title, key in (("people", "vertices"), ("ties", "edges")):
-        found = report["figures"]["usefulness"][key]
-        table.add_row(title, *(number(found[name], 3) for name in USEFULNESS.values()))
+    for title, found in (("people", people), ("ties", ties)):
+        table.add_row(title, *(number(getattr(found, name), 3) for name in USEFULNESS.values()))
     Console(highlight=False).print(table)
-    people = report["figures"]["usefulness"]["vertices"]
-    if withheld := people["true"] - people["shared"]:
-        typer.echo(f"{withheld:,} of {people['true']:,} people are withheld, and their ties")
+    if withheld := people.true - people.shared:
+        typer.echo(f"{withheld:,} of {people.true:,} people are withheld, and their ties")
     for name, told in report["values"].items():
         if not any(told.values()):
             continue  # The schema has no sensitive attribute.
         typer.echo(f"{name}: {_told_in_words(told)}")
-    for found in report["figures"].get("seeds", ()):
+    for attack in audit.seeds or ():
         typer.echo(
-            f"found by an attacker who knows all ties and {found['attack'].removeprefix('seeds.')} "
-            f"of the people: {found['value']:.0%} of the others"
+            f"found by an attacker who knows all ties and {attack.attack.removeprefix('seeds.')} "
+            f"of the people: {attack.value:.0%} of the others"
         )
     if report["report"] is not None:
         typer.echo(f"{report['report']}: how safe and how useful it is; private")
@@ -446,9 +453,9 @@ def _advise(places: Paths) -> str:
 def _hint(report: dict[str, Any], places: Paths) -> None:
     """Name the command that prices fewer attributes, if few ties are shown."""
     few = "Few ties are shown" if report["vertices"] else "Nobody is shown"
-    ties = report["figures"]["usefulness"]["edges"]
+    ties = report["figures"].usefulness.edges
     advise = _advise(places)
-    if advise and ties["true"] and (ties["f1"] or 0) < F1_POOR:
+    if advise and ties.true and (ties.f1 or 0) < F1_POOR:
         typer.echo(
             f"{few}: the quasi-identifiers make too many groups of people for this k. "
             f"What fewer or broader ones would give:\n    {advise}"

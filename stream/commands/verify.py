@@ -18,7 +18,7 @@ from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json, say
 
 if TYPE_CHECKING:
-    from ktsafe.stream.release.sequence_report import Sources
+    from ktsafe.stream.release.sequence_report import SequenceReport, Sources
 
 
 def verify_folders(
@@ -99,13 +99,13 @@ def verify_folders(
 
     all_of_them, text = judged_together(Sources(tuple(folders)), None, None, limit)
     say({"releases": reports, "together": all_of_them}, text, as_json=as_json)
-    return Exit.OK if sound and all_of_them["safe"] else Exit.UNSAFE
+    return Exit.OK if sound and all_of_them.safe else Exit.UNSAFE
 
 
 def judged_together(
     sources: Sources, window: Any, cover: bool | None, limit: int
-) -> tuple[dict[str, Any], str]:
-    """Return what the auditor says of releases together, JSON-ready and as text."""
+) -> tuple[SequenceReport, str]:
+    """Return what the auditor says of releases together, also as text."""
     from ktsafe.stream.commands.warm import compile_judges
 
     compile_judges()

@@ -11,22 +11,22 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.audit.freshness import AGES, RECENT
-from ktsafe.audit.model import AgedFigures, Audit, Changed, TiesOfAge, ToldFreshness
+from ktsafe.audit.changes_by_age import AGES, RECENT, Changed, ToldFreshness
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.formatting import percent, text_of
 
 FRESHNESS_AGES: Final = (*map(str, AGES), RECENT)
 FRESHNESS: Final[Mapping[str, Callable[[ToldFreshness, str], float | None]]] = {
-    "ties_shown": lambda it, age: it.ties.get(age, TiesOfAge()).shown,
-    "ties_ratio": lambda it, age: it.ties.get(age, TiesOfAge()).ratio,
-    "published_ratio": lambda it, age: it.ties.get(age, TiesOfAge()).published.ratio,
-    "ended_shown": lambda it, age: it.ended.get(age, AgedFigures()).shown,
-    "ended_by_leaving_shown": lambda it, age: it.ended_by_leaving.get(age, AgedFigures()).shown,
-    "newcomers_shown": lambda it, age: it.newcomers.get(age, AgedFigures()).shown,
-    "leavers_shown": lambda it, age: it.leavers.get(age, AgedFigures()).shown,
+    "ties_shown": lambda it, age: it.ties[age].shown,
+    "ties_ratio": lambda it, age: it.ties[age].ratio,
+    "published_ratio": lambda it, age: it.ties[age].published.ratio,
+    "ended_shown": lambda it, age: it.ended[age].shown,
+    "ended_by_leaving_shown": lambda it, age: it.ended_by_leaving[age].shown,
+    "newcomers_shown": lambda it, age: it.newcomers[age].shown,
+    "leavers_shown": lambda it, age: it.leavers[age].shown,
 }
 """What is told by age, and where the audit tells; see `ktsafe.audit.freshness.Freshness`."""
-CHANGED: Final[Mapping[str, Callable[[Changed], int | None]]] = {
+CHANGED: Final[Mapping[str, Callable[[Changed], int]]] = {
     "came": lambda changed: changed.came,
     "gone": lambda changed: changed.gone,
     "came_true": lambda changed: changed.came_true,
@@ -58,7 +58,7 @@ def freshness_of(audit: Audit) -> FreshnessFigures | None:
         return None
     return FreshnessFigures(
         {name: {age: of(found, age) for age in FRESHNESS_AGES} for name, of in FRESHNESS.items()},
-        {name: of(found.changed) or 0 for name, of in CHANGED.items()},
+        {name: of(found.changed) for name, of in CHANGED.items()},
     )
 
 
@@ -88,7 +88,7 @@ def freshness_in_words(found: Mapping[str, Any]) -> str:
     return f"the last {AGES[-1]} releases' changes: {', '.join(parts)}; {edges}"
 
 
-def over_time(values: Iterable[float | None], *, greatest: bool = False) -> dict[str, Any]:
+def over_time(values: Iterable[float | None], *, greatest: bool = False) -> dict[str, float | None]:
     """Return a figure's mean and worst over releases that tell it.
 
     Parameters
@@ -108,7 +108,9 @@ def over_time(values: Iterable[float | None], *, greatest: bool = False) -> dict
     return {"mean": round(sum(known) / len(known), 6), "worst": worst}
 
 
-def worth_over_time(releases: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
+def worth_over_time(
+    releases: Sequence[Mapping[str, float | None]],
+) -> dict[str, dict[str, float | None]]:
     """Return `over_time` of every figure of some releases, by name."""
     names = list(dict.fromkeys(name for release in releases for name in release))
     return {

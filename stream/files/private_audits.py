@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import msgspec
 import numpy as np
@@ -19,6 +18,7 @@ from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import ReleaseRecord
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.certificates import (
     CERTIFICATE,
     VALUES,
@@ -28,8 +28,7 @@ from ktsafe.stream.files.certificates import (
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING
 
-VACATED: Final = "vacated"
-"""Where an audit lists the places that their owners left."""
+_Kind = TypeVar("_Kind")
 
 
 def place_of(folder: Path, release_id: str, *names: str) -> Path:
@@ -122,19 +121,9 @@ def read_declared(folder: Path, release_id: str) -> Declared:
     InvalidGraph
         If audit.json is there but is none.
     """
-    path = place_of(folder, release_id, AUDIT) / AUDIT
-    audit = read_audit(path) if path.exists() else {}
-    try:
-        cost = audit.get("cost", {})
-        part = audit.get("declared")
-        if part is None:
-            part = {
-                "withheld": cost.get("deleted_vertices", 0),
-                "held_ties": cost.get("deleted_edges", 0),
-            }
-        return msgspec.convert(part, Declared)
-    except (AttributeError, msgspec.ValidationError) as error:
-        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
+    audit = _told(folder, release_id)
+    cost = audit.cost
+    return audit.declared or Declared(withheld=cost.deleted_vertices, held_ties=cost.deleted_edges)
 
 
 def read_vacated(folder: Path, release_id: str) -> tuple[str, ...]:
@@ -147,15 +136,30 @@ def read_vacated(folder: Path, release_id: str) -> tuple[str, ...]:
     InvalidGraph
         If audit.json is there but is none.
     """
+    return _told(folder, release_id).vacated
+
+
+class _Deleted(msgspec.Struct, frozen=True):
+    """What a single release lacks."""
+
+    deleted_vertices: int = 0
+    deleted_edges: int = 0
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """Parts of an audit for judges; it may be handwritten."""
+
+    cost: _Deleted = _Deleted()
+    declared: Declared | None = None
+    vacated: tuple[str, ...] = ()
+
+
+def _told(folder: Path, release_id: str) -> _Told:
     path = place_of(folder, release_id, AUDIT) / AUDIT
-    audit = read_audit(path) if path.exists() else {}
-    try:
-        return msgspec.convert(audit.get(VACATED, ()), tuple[str, ...])
-    except msgspec.ValidationError as error:
-        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
+    return _read(path, _Told) if path.exists() else _Told()
 
 
-def read_audit(path: Path) -> dict[str, Any]:
+def read_audit(path: Path) -> Audit:
     """Return the private audit of a release.
 
     Raises
@@ -163,14 +167,19 @@ def read_audit(path: Path) -> dict[str, Any]:
     InvalidGraph
         If there is none, or it is no audit. Its content is not repeated.
     """
+    return _read(path, Audit)
+
+
+def _read(path: Path, kind: type[_Kind]) -> _Kind:
     try:
-        return msgspec.convert(json.loads(path.read_bytes()), dict[str, Any])
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror})."
         hint = "--map takes the private audit folder, with audit.json in a folder per release."
         raise InvalidGraph(msg, hint=hint) from error
-    except (ValueError, msgspec.ValidationError) as error:
-        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
+    except (ValueError, msgspec.DecodeError) as error:
+        hint = "Audits of `ktsafe anonymize` and of the service have all figures."
+        raise InvalidGraph(f"{path} is no readable audit: {error}.", hint=hint) from error
 
 
 # The private audits of past releases.

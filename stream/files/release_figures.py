@@ -6,35 +6,36 @@ attacker that knows how many vertices are inserted finds them more easily.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from ktsafe.audit.model import (
+from ktsafe.audit import Cost, Overlap, Usefulness
+from ktsafe.audit.distributions import Shares
+from ktsafe.audit.sequence.figures import ObjectShares
+from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
+from ktsafe.stream.files.audit_model import (
     AttackResult,
     Audit,
-    Cost,
-    CountsFigures,
-    OverlapFigures,
-    Shares,
+    Candidates,
     StatisticsBudget,
 )
-from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.files.verdict import RISK_CURVE, risk_points, wanting
 from ktsafe.stream.formatting import text_of
 
-CANDIDATES: Final[Mapping[str, Callable[[Audit], CountsFigures | None]]] = {
+CANDIDATES: Final[Mapping[str, Callable[[Audit], Candidates | None]]] = {
     "claimed": lambda audit: audit.privacy.all.k_claimed,
     "real": lambda audit: audit.privacy.all.k_real,
     "known": lambda audit: audit.privacy.all.k_known,
-    "sequence": lambda audit: audit.audit.figures.published.candidates,
-    "sequence_real": lambda audit: audit.audit.figures.published.candidates_real_leavers_known,
-    "change": lambda audit: audit.audit.figures.changes.k_delta_all,
+    "sequence": lambda audit: audit.published.candidates if audit.published else None,
+    "sequence_real": lambda audit: (
+        audit.published.candidates_real_leavers_known if audit.published else None
+    ),
+    "change": lambda audit: audit.alike,
 }
 """Against whom candidates are counted, and where the audit tells.
 
@@ -42,10 +43,12 @@ By the definition; real people only; against an attacker that knows the true tie
 releases of the sequence; the same, real people only, without those who left; against an attacker
 that saw a person gain or lose ties at any release.
 """
-SENSITIVE: Final[Mapping[str, Callable[[Audit], Shares | None]]] = {
+SENSITIVE: Final[Mapping[str, Callable[[Audit], Shares | ObjectShares | None]]] = {
     "claimed": lambda audit: audit.privacy.all.alpha,
     "real": lambda audit: audit.privacy.all.alpha_real,
-    "sequence_real": lambda audit: audit.audit.figures.published.alpha_real_leavers_known,
+    "sequence_real": lambda audit: (
+        audit.published.alpha_real_leavers_known if audit.published else None
+    ),
 }
 COST_PARTS: Final[Mapping[str, Callable[[Cost], int]]] = {
     "inserted_vertices": lambda cost: cost.inserted_vertices,
@@ -53,9 +56,9 @@ COST_PARTS: Final[Mapping[str, Callable[[Cost], int]]] = {
     "deleted_vertices": lambda cost: cost.deleted_vertices,
     "deleted_edges": lambda cost: cost.deleted_edges,
 }
-YARDSTICKS: Final[Mapping[str, Callable[[Cost], int | None]]] = {"copies": lambda it: it.k_copies}
+YARDSTICKS: Final[Mapping[str, Callable[[Cost], int]]] = {"copies": lambda it: it.k_copies}
 """What a cost is compared with."""
-SHARED: Final[Mapping[str, Callable[[OverlapFigures], float | None]]] = {
+SHARED: Final[Mapping[str, Callable[[Overlap], float | None]]] = {
     "cost_share": lambda overlap: overlap.cost_share,
     "precision": lambda overlap: overlap.precision,
     "recall": lambda overlap: overlap.recall,
@@ -219,14 +222,13 @@ def budget_in_words(found: Mapping[str, Any]) -> str:
 
 def secrets_of(audit: Audit) -> Secrets:
     """Pick the figures out of a private audit."""
-    cost = audit.cost or Cost()
     counted = {name: counts for name, of in CANDIDATES.items() if (counts := of(audit))}
     shares = {name: told for name, of in SENSITIVE.items() if (told := of(audit))}
     return Secrets(
-        cost={part: of(cost) for part, of in COST_PARTS.items()},
-        yardsticks={name: of(cost) for name, of in YARDSTICKS.items()},
+        cost={part: of(audit.cost) for part, of in COST_PARTS.items()},
+        yardsticks={name: of(audit.cost) for name, of in YARDSTICKS.items()},
         candidates={
-            name: CandidateFigures(found.min, found.below_k, _share_below(found))
+            name: CandidateFigures(found.min, found.below_k, found.share)
             for name, found in counted.items()
         },
         sensitive={name: found.max for name, found in shares.items()},
@@ -237,7 +239,7 @@ def secrets_of(audit: Audit) -> Secrets:
         risk={
             each.attack.removeprefix(f"{RISK_CURVE}."): each.value for each in risk_points(audit)
         },
-        margin_until=audit.sequence.margin_until,
+        margin_until=audit.margin_until,
     )
 
 
@@ -279,15 +281,14 @@ def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]
 def _read_audit(path: Path) -> Audit | None:
     """Return a private audit; None if it is gone."""
     try:
-        audit = Audit.of(json.loads(path.read_bytes()))
-    except (OSError, ValueError, msgspec.ValidationError):
+        return Audit.read(path)
+    except (OSError, ValueError, msgspec.DecodeError):
         return None
-    return audit if audit.cost else None
 
 
-def worth_of(audit: Audit) -> dict[str, float | None]:
-    """Pick the figures of `WORTH` out of a private audit."""
-    both = (("edge", audit.usefulness.edges), ("vertex", audit.usefulness.vertices))
+def worth_of(found: Usefulness) -> dict[str, float | None]:
+    """Pick the figures of `WORTH` out of what a release shares with the truth."""
+    both = (("edge", found.edges), ("vertex", found.vertices))
     return {
         f"{of}_{name}": figure(overlap) for of, overlap in both for name, figure in SHARED.items()
     }
@@ -296,8 +297,8 @@ def worth_of(audit: Audit) -> dict[str, float | None]:
 def watched_of(audit: Audit) -> dict[str, float | None]:
     """Pick the figures of `WATCHED` out of a private audit."""
     return {
-        **worth_of(audit),
-        "edge_f1_afresh": audit.afresh.edges.f1,
+        **worth_of(audit.usefulness),
+        "edge_f1_afresh": audit.afresh.edges.f1 if audit.afresh else None,
         "edge_f1_latest": audit.freshness.latest.f1 if audit.freshness else None,
     }
 
@@ -353,10 +354,3 @@ def margin_in_words(until: str) -> str:
     'margin used up about 2027-03-01, rebase before'
     """
     return f"margin used up about {until.partition('T')[0]}, rebase before"
-
-
-def _share_below(found: CountsFigures) -> float | None:
-    """Return the share of the judged vertices that have fewer than k candidates."""
-    if found.share is not None:
-        return found.share
-    return found.below_k / found.vertices if found.vertices else None

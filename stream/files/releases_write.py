@@ -42,6 +42,7 @@ from ktsafe.graph.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.graph.numbering import Ids
 from ktsafe.reader.readme import README, readme
 from ktsafe.statistics.noisy_tables import NoisyTable
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339
@@ -221,7 +222,7 @@ def write_audit(
     folder: Path,
     ids: Sequence[str],
     originals: Iterable[str],
-    figures: Mapping[str, Any],
+    audit: Audit,
 ) -> dict[str, str]:
     """Write the private audit for its owner; return each file's sha256.
 
@@ -231,10 +232,9 @@ def write_audit(
     names, order = _ordered(ids)
     people = list(originals)
     pairs = zip(names, [people[v] for v in order.tolist()], strict=True)
-    told = json.dumps(figures, indent=2, sort_keys=True) + "\n"
     hashes = {
         MAPPING: write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), pairs)),
-        AUDIT: write_synced(folder / AUDIT, [told]),
+        AUDIT: write_synced(folder / AUDIT, [audit.text()]),
     }
     sync_folder(folder)
     return hashes

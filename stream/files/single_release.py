@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.numbering import Ids
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.certificates import in_order, verified, write_permutations
 from ktsafe.stream.files.graphs import declaring_what_is_shown
 from ktsafe.stream.files.releases_read import Release, read_release
@@ -75,7 +75,7 @@ def write_private(
     originals: Sequence[str],
     result: Anonymized,
     ids: Sequence[str],
-    figures: Mapping[str, Any],
+    audit: Audit,
 ) -> None:
     """Write the private audit into a folder.
 
@@ -86,7 +86,7 @@ def write_private(
     ids:
         The released id of each vertex of `result.graph`.
     """
-    write_audit(folder, ids, originals_behind(result.origin, originals), figures)
+    write_audit(folder, ids, originals_behind(result.origin, originals), audit)
     write_permutations(folder, ids, result.shift, result.value_at)
 
 

@@ -6,7 +6,6 @@ is missing, and everybody has k candidates that are people.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -14,15 +13,14 @@ from typing import Final, Literal
 
 import msgspec
 
-from ktsafe.audit.model import AttackResult, Audit, CountsFigures
+from ktsafe.audit.sequence.figures import ObjectCounts
+from ktsafe.stream.files.audit_model import AttackResult, Audit, Candidates
 from ktsafe.stream.files.releases_write import AUDIT
 
 Kind = Literal["withdrawn", "guarantee", "attack", "people", "sensitive", "open"]
 BROKEN: Final = frozenset({"withdrawn", "guarantee", "attack"})
 """Kinds of findings with which a release should not be in use."""
 RISK_CURVE: Final = "risk_curve"
-WITHDRAWN: Final = "withdrawn"
-"""Key of the reason under which a report adds it to the audit of a withdrawn release."""
 
 BOUNDED: Final = ("one_hop", "sensitive_inference", "denoised", "two_hops")
 """Attacks on a single release that have a bound: without one of them the judgement is open."""
@@ -76,11 +74,6 @@ def findings(audit: Audit, *, covers_changes: bool = False) -> list[Finding]:
     covers_changes:
         Whether it is promised that at least k change alike.
 
-    Examples
-    --------
-    >>> audit = Audit.of({"params": {"k": 10, "alpha": "1/5"}})
-    >>> [found.kind for found in findings(audit)]
-    ['people', 'open']
     """
     why = audit.withdrawn
     each = {
@@ -96,30 +89,29 @@ def findings(audit: Audit, *, covers_changes: bool = False) -> list[Finding]:
 
 def wanting(audit: Audit) -> list[Finding]:
     """Return the failed checks of a release."""
-    told = findings(audit) if audit.params.k else []
-    return [each for each in told if each.kind != "open"]
+    return [each for each in findings(audit) if each.kind != "open"]
 
 
 def guarantees(audit: Audit, *, covers_changes: bool = False) -> list[Guarantee]:
     """Return each guarantee of which the audit tells."""
-    k, everybody, sequence = audit.params.k, audit.privacy.all, audit.audit.figures
-    people, changes = everybody.vertices, sequence.changes
+    k, everybody = audit.params.k, audit.privacy.all
+    people = everybody.vertices
     strict = "strict verifier, by the published bytes"
     auditor = "independent auditor, over all releases of the sequence"
-    asked = [
-        ("Candidates for everybody in this release", everybody.k_claimed, people, strict),
-        ("Candidates over all releases", sequence.published.candidates, None, auditor),
-    ]
-    if covers_changes:
-        told = changes.k_delta_all or changes.k_delta
-        asked.append(("Candidates that change alike", told, None, auditor))
+    words = "Candidates for everybody in this release"
+    asked: list[tuple[str, Candidates, int, str]] = [(words, everybody.k_claimed, people, strict)]
+    if audit.published:
+        over_all = audit.published.candidates
+        asked.append(("Candidates over all releases", over_all, over_all.vertices, auditor))
+    if covers_changes and (alike := audit.alike):
+        asked.append(("Candidates that change alike", alike, alike.vertices, auditor))
     rows = [
-        _guarantee(words, found.min, k, found.below_k, found.vertices or whole, by)
+        _guarantee(words, found.min, k, found.below_k, whole, by)
         for words, found, whole, by in asked
-        if found is not None and found.min is not None
+        if found.min is not None
     ]
     sensitive = everybody.alpha
-    if sensitive is not None and sensitive.max is not None:
+    if sensitive.max is not None:
         words = "Sensitive share of anybody's candidates"
         bound = round(float(Fraction(audit.params.alpha)), 6)
         above = sensitive.above_alpha
@@ -151,13 +143,15 @@ def unfinished(audit: Audit) -> list[str]:
     return list(dict.fromkeys(name for name in named if name not in run))
 
 
-def fewest_people(audit: Audit) -> CountsFigures | None:
+def fewest_people(audit: Audit) -> Candidates | None:
     """Return how many candidates are people; None where it is not known.
 
     Those over all releases of a sequence, where they are told: they are fewer.
     """
-    over_all = audit.audit.figures.published.candidates_real_leavers_known
-    known = [each for each in (audit.privacy.all.k_real, over_all) if each and each.min is not None]
+    each_one: list[Candidates] = [audit.privacy.all.k_real]
+    if audit.published:
+        each_one.append(audit.published.candidates_real_leavers_known)
+    known = [each for each in each_one if each.min is not None]
     return max(known, key=lambda each: (each.below_k, -(each.min or 0)), default=None)
 
 
@@ -166,7 +160,7 @@ def _broken_guarantees(audit: Audit, *, covers_changes: bool) -> Iterator[str]:
     for row in rows:
         if row.kept != 1:
             yield f"{row.guarantee}: {row.worst:.3g}, beyond the bound {row.bound:.3g}."
-    if audit.audit.safe is False and all(row.kept == 1 for row in rows):
+    if audit.audit is not None and not audit.audit.safe and all(row.kept == 1 for row in rows):
         yield "The auditor does not find the sequence safe."
 
 
@@ -187,22 +181,21 @@ def _too_few_people(audit: Audit) -> Iterator[str]:
     if real is None:
         yield "How many candidates are people is not known."
     elif real.below_k:
-        whole = people if real.vertices is None else real.vertices
+        whole = real.vertices if isinstance(real, ObjectCounts) else people
         yield (
             f"{real.below_k:,} of {whole:,} people have fewer than {k} "
             f"candidates that are people, the fewest {real.min}."
         )
 
 
-def sensitive_people(audit: Audit) -> int | None:
+def sensitive_people(audit: Audit) -> int:
     """Return the number of people beyond alpha among candidates that are people.
 
-    Over all releases of a sequence, where that is told, or in this one: whichever is more. None
-    where it is not known.
+    Over all releases of a sequence, where that is told, or in this one: whichever is more.
     """
-    over_all = audit.audit.figures.published.alpha_real_leavers_known
-    found = (audit.privacy.all.alpha_real, over_all)
-    return max((each.above_alpha for each in found if each is not None), default=None)
+    here = audit.privacy.all.alpha_real.above_alpha
+    over_all = audit.published
+    return max(here, over_all.alpha_real_leavers_known.above_alpha) if over_all else here
 
 
 def _too_sensitive(audit: Audit) -> Iterator[str]:
@@ -231,8 +224,8 @@ def found_wanting(audit_dir: Path) -> dict[str, list[Finding]]:
     found = {}
     for path in sorted(audit_dir.glob(f"*/{AUDIT}")):
         try:
-            told = wanting(Audit.of(json.loads(path.read_bytes())))
-        except (OSError, ValueError, msgspec.ValidationError):
+            told = wanting(Audit.read(path))
+        except (OSError, ValueError, msgspec.DecodeError):
             continue
         if told:
             found[path.parent.name] = told

@@ -97,7 +97,7 @@ def hurried(kafka: KafkaSettings, wait_s: float = 10.0) -> KafkaSettings:
 
 def say(found: object, text: str, *, as_json: bool) -> None:
     """Print what a command found: as JSON, or in words."""
-    typer.echo(json.dumps(found, indent=2) if as_json else text)
+    typer.echo(json.dumps(msgspec.to_builtins(found), indent=2) if as_json else text)
 
 
 def ask_first(question: str) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec.structs import asdict, replace
 
 from ktsafe import PrivacyParams
 from ktsafe.audit.sequence import AuditedRelease, Declared, Promise, SequenceAuditor, Violation
@@ -43,6 +44,7 @@ from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
 from ktsafe.statistics.noisy_tables import TrueChanges
 from ktsafe.stream.files import private_audits
+from ktsafe.stream.files.audit_model import SequenceCost
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
@@ -190,23 +192,22 @@ class LinkedReleases:
                 step = self._engine.advance(changes, rng, executor)
             vacated = list(Ids(np.sort(step.vacated)))
         released = self._engine.released()
-        figures = self._engine.figures().to_mapping()
-        figures["margin_until"] = due.later(figures["margin_lasts"])
+        found = self._engine.figures()
+        margin_until = due.later(found.margin_lasts)
+        figures = SequenceCost(**asdict(found), margin_until=margin_until)
         freshness = self._following.follow(snapshot.graph, snapshot.lives, released)
         return Built(
             released.graph,
             Ids(released.ids),
             _positions(released.keys, snapshot),
-            released.value_at,
+            value_at=released.value_at,
             pages=self._pages(),
             generalized=self._named,
-            figures={
-                "sequence": figures,
-                "declared": _declared(figures),
-                "freshness": freshness,
-                private_audits.VACATED: vacated,
-            },
-            counts={name: figures[name] for name in COUNTS} | self._engine.tree_counts(),
+            sequence=figures,
+            declared=_declared(figures),
+            vacated=vacated,
+            freshness=freshness,
+            counts={name: getattr(figures, name) for name in COUNTS} | self._engine.tree_counts(),
             work=work,
             lag=self._lag(),
             age=self._following.oldest(released, self._engine.release, self._options.max_age),
@@ -228,14 +229,13 @@ class LinkedReleases:
         if self._auditor is None:
             self._auditor = self._taken_up(release.manifest.sequence_id, snapshot)
         self._trial = self._auditor.copy()
-        declared = Declared(**built.figures["declared"])
         findings = self._trial.extend(
             _case(built, release, snapshot),
-            true_graph(snapshot.graph, snapshot.lives, declared),
+            true_graph(snapshot.graph, snapshot.lives, built.declared),
         )
         _raise_if_broken(findings.violations)
-        figures = {"releases": self._trial.n_releases, **findings.to_mapping()}
-        return Passed(findings.verdict, {"audit": figures}, pages_of(self._trial, self._key()))
+        found = replace(findings.told(), releases=self._trial.n_releases)
+        return Passed(findings.verdict, found, pages_of(self._trial, self._key()))
 
     def end_build(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
@@ -406,7 +406,7 @@ class LinkedReleases:
 def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRelease:
     """Return a release that was read back as the auditor takes it, owners being lives."""
     lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
-    vacated = built.figures[private_audits.VACATED]
+    vacated = built.vacated
     if built.ids == release.ids:
         # As it was written, in order: nobody has to be looked up.
         return audited(release, lives, vacated, built.value_at)
@@ -482,11 +482,10 @@ def _positions(keys: np.typing.NDArray[np.int64], snapshot: GraphSnapshot) -> An
     return np.where(found, np.append(order, -1)[place], -1)
 
 
-def _declared(figures: Mapping[str, Any]) -> dict[str, int | None]:
+def _declared(figures: SequenceCost) -> Declared:
     """Return what a release says that it holds back, as `ktsafe audit` reads it."""
-    return {
-        "withheld": figures["withheld_vertices"],
-        "held_ties": figures["held_edges"] - figures["waiting_edges"],
-        "held_changes": figures["held_values"],
-        "lag_max": None,
-    }
+    return Declared(
+        withheld=figures.withheld_vertices,
+        held_ties=figures.held_edges - figures.waiting_edges,
+        held_changes=figures.held_values,
+    )

@@ -11,12 +11,15 @@ import dataclasses
 import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
+from ktsafe.audit.changes_by_age import ToldFreshness
+from ktsafe.audit.sequence import Declared
+from ktsafe.audit.sequence.findings import SequenceAudit
 from ktsafe.graph.numbering import Ids
 from ktsafe.graph.schemas import Named
 from ktsafe.state.ledger import (
@@ -26,6 +29,7 @@ from ktsafe.state.ledger import (
 )
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.statistics.noisy_tables import TrueChanges
+from ktsafe.stream.files.audit_model import SequenceCost
 from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.ingest.events import TIME_US_MAX
 from ktsafe.stream.slots import rfc3339
@@ -104,8 +108,8 @@ class Built:
     pages:
         What the mechanism must remember from now on, if this becomes a release: name and bytes of
         every page, made when they are asked for.
-    figures:
-        Private figures of how it was made, JSON-ready.
+    sequence, declared, vacated, freshness:
+        Private figures, see `ktsafe.stream.files.audit_model.Audit`.
     counts:
         What of them the operator's metrics show.
     work:
@@ -121,9 +125,12 @@ class Built:
     graph: AttributedGraph
     ids: Ids
     origin: NDArray[np.int64]
+    sequence: SequenceCost
+    declared: Declared
+    vacated: list[str]
+    freshness: ToldFreshness
     value_at: NDArray[np.int64] | None = None
     pages: Iterable[tuple[str, bytes]] = ()
-    figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: WorkInParts | None = None
     lag: int | None = None
@@ -142,12 +149,12 @@ class Passed:
     ----------
     verdict:
         The strict verifier's.
-    figures:
-        Private figures of the judgement.
+    audit:
+        What the auditor of the sequence found.
     pages:
         What must be remembered of it, if this becomes a release, as in `Built`.
     """
 
     verdict: Verdict
-    figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    audit: SequenceAudit
     pages: Iterable[tuple[str, bytes]] = ()

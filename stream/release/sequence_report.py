@@ -6,11 +6,14 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from ktsafe import PrivacyParams
 from ktsafe.audit import Usefulness, usefulness
-from ktsafe.audit.model import Audit
 from ktsafe.audit.sequence import (
     KINDS,
     AuditedRelease,
@@ -21,6 +24,15 @@ from ktsafe.audit.sequence import (
     Violation,
     Window,
 )
+from ktsafe.audit.sequence.figures import (
+    Candidates,
+    ContainmentFigures,
+    ObjectCounts,
+    ObjectShares,
+    Persistence,
+    Published,
+)
+from ktsafe.audit.sequence.findings import SequenceAudit
 from ktsafe.stream.files.freshness_figures import over_time_in_words
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import (
@@ -67,14 +79,78 @@ class Sources:
     schema: Path | None = None
 
 
+class PublishedOverAll(Published, frozen=True):
+    """Candidates over all releases, and their greatest sensitive share at any release."""
+
+    sensitive_share: ObjectShares
+
+
+class LinkedOverAll(Candidates, frozen=True):
+    """The same for an attacker that follows people over several ids."""
+
+    sensitive_share: ObjectShares
+
+
+class ChangesOverAll(msgspec.Struct, frozen=True):
+    """All visible changes, by the candidates that all releases leave."""
+
+    visible: int
+    below_k: int
+    k_delta_min: int | None
+    alpha_alike: ObjectShares
+    k_delta_real_min: int | None
+    k_still_min: int | None
+
+
+class ReleaseFindings(SequenceAudit, frozen=True, kw_only=True):
+    """Findings at one release, and its overlap with the truth."""
+
+    usefulness: Usefulness | UnsetType = UNSET
+
+
+class OneSequence(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of one sequence of the history."""
+
+    sequence_id: str
+    releases: int
+    decided_by: str
+    published: PublishedOverAll
+    linked: LinkedOverAll | UnsetType = UNSET
+    changes: ChangesOverAll
+    values: ObjectCounts
+    persistence: Persistence | UnsetType = UNSET
+    containment: ContainmentFigures | UnsetType = UNSET
+    by_release: list[ReleaseFindings]
+
+
+class ViolationsOfKind(msgspec.Struct, frozen=True):
+    """Releases with a kind of violation, and the first in full."""
+
+    kind: str
+    meaning: str
+    releases: list[str]
+    first: Violation
+
+
+class SequenceReport(msgspec.Struct, frozen=True):
+    """The audit of a history. It is private."""
+
+    safe: bool
+    releases: int
+    promise: Promise
+    sequences: list[OneSequence]
+    violations: list[ViolationsOfKind]
+    not_checked: list[str]
+
+
 def audit_sequence(
     sources: Sources,
     window: Window | None = None,
     cover: bool | None = None,
     limit: int = 10,
     progress: Callable[[str, float], None] = lambda _phase, _done: None,
-) -> dict[str, Any]:
-    """Audit a history and return a JSON-ready report. It is private.
+) -> SequenceReport:
+    """Audit a history and return a report. It is private.
 
     Parameters
     ----------
@@ -112,14 +188,14 @@ def audit_sequence(
         violations.extend(findings.violations)
     if parts:
         parts[-1].close(auditor)
-    return {
-        "safe": not violations,
-        "releases": len(folders),
-        "promise": {"window": promise.window, "cover": promise.cover},
-        "sequences": [part.to_mapping() for part in parts],
-        "violations": _by_kind(violations),
-        "not_checked": _not_checked(sources),
-    }
+    return SequenceReport(
+        not violations,
+        len(folders),
+        promise,
+        [part.told() for part in parts],
+        _by_kind(violations),
+        _not_checked(sources),
+    )
 
 
 def _read(
@@ -150,7 +226,7 @@ class _Part:
         self.sequence_id = sequence_id
         self._findings: list[Findings] = []
         self._usefulness: list[Usefulness | None] = []
-        self._shares: dict[str, Any] = {}
+        self._shares: dict[str, ObjectShares] = {}
 
     def add(self, findings: Findings, found: Usefulness | None) -> None:
         self._findings.append(findings)
@@ -160,57 +236,45 @@ class _Part:
         """Take what is costly to know once, after the sequence's last release."""
         self._shares = auditor.shares()
 
-    def to_mapping(self) -> dict[str, Any]:
-        last = self._findings[-1]
-        views = {
-            name: {**last.figures[name], "sensitive_share": self._shares[name]}
-            for name in ("published", "linked")
-            if name in last.figures
-        }
-        others = {
-            name: last.figures[name]
-            for name in ("persistence", "containment")
-            if name in last.figures
-        }
-        steps = [name for name in STEPS if name in self._steps()]
-        return {
-            "sequence_id": self.sequence_id,
-            "releases": len(self._findings),
-            "decided_by": "; ".join(STEPS[step] for step in steps),
-            **views,
-            "changes": self._changes(),
-            "values": last.figures["values"]["k_value_all"],
-            **others,
-            "by_release": [
-                {**findings.to_mapping(), **({"usefulness": found.to_mapping()} if found else {})}
+    def told(self) -> OneSequence:
+        last = self._findings[-1].figures
+        linked: LinkedOverAll | UnsetType = UNSET
+        if last.linked:
+            linked = LinkedOverAll(**asdict(last.linked), sensitive_share=self._shares["linked"])
+        checked = [findings.checked for findings in self._findings]
+        steps = {each.alpha_by for each in checked} | {each.linked_alpha_by for each in checked}
+        return OneSequence(
+            sequence_id=self.sequence_id,
+            releases=len(self._findings),
+            decided_by="; ".join(STEPS[step] for step in STEPS if step in steps),
+            published=PublishedOverAll(
+                **asdict(last.published), sensitive_share=self._shares["published"]
+            ),
+            linked=linked,
+            changes=self._changes(),
+            values=last.values.k_value_all,
+            persistence=last.persistence,
+            containment=last.containment,
+            by_release=[
+                ReleaseFindings(**asdict(findings.told()), usefulness=found or UNSET)
                 for findings, found in zip(self._findings, self._usefulness, strict=True)
             ],
-        }
+        )
 
-    def _steps(self) -> set[str]:
-        return {
-            findings.checked[name]
-            for findings in self._findings
-            for name in ("alpha_by", "linked_alpha_by")
-            if name in findings.checked
-        }
+    def _changes(self) -> ChangesOverAll:
+        rows = [findings.figures.changes for findings in self._findings]
 
-    def _changes(self) -> dict[str, Any]:
-        """Summarize all visible changes, by the candidates that all releases leave."""
-        rows = [findings.figures["changes"] for findings in self._findings]
+        def least(all_of_them: Iterable[ObjectCounts]) -> int | None:
+            return min((each.min for each in all_of_them if each.min is not None), default=None)
 
-        def least(name: str) -> int | None:
-            seen = [row[name]["min"] for row in rows if row[name]["min"] is not None]
-            return min(seen, default=None)
-
-        return {
-            "visible": rows[-1]["k_delta_all"]["vertices"],
-            "below_k": rows[-1]["k_delta_all"]["below_k"],
-            "k_delta_min": rows[-1]["k_delta_all"]["min"],
-            "alpha_alike": rows[-1]["alpha_alike"],
-            "k_delta_real_min": least("k_delta_real"),
-            "k_still_min": least("k_still"),
-        }
+        return ChangesOverAll(
+            visible=rows[-1].k_delta_all.vertices,
+            below_k=rows[-1].k_delta_all.below_k,
+            k_delta_min=rows[-1].k_delta_all.min,
+            alpha_alike=rows[-1].alpha_alike,
+            k_delta_real_min=least(row.k_delta_real for row in rows),
+            k_still_min=least(row.k_still for row in rows),
+        )
 
 
 def _usefulness(
@@ -243,26 +307,21 @@ def _order_violations(manifests: Sequence[Manifest]) -> list[Violation]:
     for before, after in itertools.pairwise(manifests):
         first, second = nominal_time(before), nominal_time(after)
         if first is not None and second is not None and first >= second:
-            found.append(Violation("time_order", after.release_id, 1))
+            found.append(Violation.of("time_order", after.release_id))
         if before.sequence_id == after.sequence_id and promise_of(before) != promise_of(after):
-            found.append(Violation("guarantee_changed", after.release_id, 1))
+            found.append(Violation.of("guarantee_changed", after.release_id))
     return found
 
 
-def _by_kind(violations: Iterable[Violation]) -> list[dict[str, Any]]:
+def _by_kind(violations: Iterable[Violation]) -> list[ViolationsOfKind]:
     """Group violations; the first release of each kind is told in full."""
     kinds: dict[str, list[Violation]] = {}
     for violation in violations:
         kinds.setdefault(violation.kind, []).append(violation)
     return [
-        {
-            "kind": kind,
-            "meaning": KINDS[kind],
-            "releases": [violation.release_id for violation in kinds[kind]],
-            "first": kinds[kind][0].to_mapping(),
-        }
+        ViolationsOfKind(kind, KINDS[kind], [each.release_id for each in found], found[0])
         for kind in KINDS
-        if kind in kinds
+        if (found := kinds.get(kind))
     ]
 
 
@@ -279,82 +338,78 @@ def _not_checked(sources: Sources) -> list[str]:
 # Reports on releases together, as lines of text.
 
 
-def report_lines(report: dict[str, Any]) -> Iterator[str]:
+def report_lines(report: SequenceReport) -> Iterator[str]:
     """Yield the lines of a report on releases together (`sequence_report.audit_sequence`)."""
-    promise = report["promise"]
-    word = "safe" if report["safe"] else "NOT safe"
+    word = "safe" if report.safe else "NOT safe"
     yield (
-        f"{_several(report['releases'], 'release')} in "
-        f"{_several(len(report['sequences']), 'sequence')}: {word} "
-        f"(w = {promise['window']}, cover {'on' if promise['cover'] else 'off'})"
+        f"{_several(report.releases, 'release')} in "
+        f"{_several(len(report.sequences), 'sequence')}: {word} "
+        f"(w = {report.promise.window}, cover {'on' if report.promise.cover else 'off'})"
     )
-    for sequence in report["sequences"]:
+    for sequence in report.sequences:
         yield from _sequence_lines(sequence)
-    for kind in report["violations"]:
+    for kind in report.violations:
         yield from _violation_lines(kind)
-    for line in report["not_checked"]:
+    for line in report.not_checked:
         yield f"not checked: {line}"
 
 
-def _sequence_lines(sequence: dict[str, Any]) -> Iterator[str]:
-    several = _several(sequence["releases"], "release")
-    yield f"sequence {sequence['sequence_id']}, {several}"
-    for view in ("published", "linked"):
-        if view not in sequence:
-            continue
-        figures = sequence[view]
-        if view == "linked":
-            yield "  for an attacker that follows people over rebirths and earlier sequences:"
-        for name, words in (
-            ("candidates", "candidates over all releases"),
-            ("candidates_real_leavers_known", "  people among them, without those who left"),
-        ):
-            if figures[name]["min"] is not None:  # Else nobody is known.
-                yield f"  {words}: {_counts(figures[name])}"
-        share = figures["sensitive_share"]
-        yield (
-            f"  sensitive share of them: most {text_of(share['max'], '', 'none')}, "
-            f"median {text_of(share['median'], '', 'none')}, {share['above_alpha']} above alpha"
-        )
-    yield from _changes_lines(sequence["changes"])
-    if (persistence := sequence.get("persistence")) is not None:
+def _sequence_lines(sequence: OneSequence) -> Iterator[str]:
+    yield f"sequence {sequence.sequence_id}, {_several(sequence.releases, 'release')}"
+    yield from _candidate_lines(sequence.published)
+    if sequence.linked:
+        yield "  for an attacker that follows people over rebirths and earlier sequences:"
+        yield from _candidate_lines(sequence.linked)
+    yield from _changes_lines(sequence.changes)
+    if persistence := sequence.persistence:
         yield (
             "  true against inserted ties, 0.5 tells nothing: age "
-            f"{text_of(persistence['age_auc'], '.3f', 'unknown')}, survival "
-            f"{text_of(persistence['survival_auc'], '.3f', 'unknown')}"
+            f"{text_of(persistence.age_auc, '.3f', 'unknown')}, survival "
+            f"{text_of(persistence.survival_auc, '.3f', 'unknown')}"
         )
-    if (containment := sequence.get("containment")) is not None:
+    if lacks := sequence.containment:
         yield (
-            f"  held back: {containment['withheld_people']} people for at most "
-            f"{containment['withheld_releases_max']} releases, {containment['missing_ties']} ties "
-            f"for at most {containment['missing_releases_max']}, {containment['held_changes']} "
-            "changes"
+            f"  held back: {lacks.withheld_people} people for at most "
+            f"{lacks.withheld_releases_max} releases, {lacks.missing_ties} ties "
+            f"for at most {lacks.missing_releases_max}, {lacks.held_changes} changes"
         )
-    yield from _usefulness_lines(
-        [row["usefulness"] for row in sequence["by_release"] if "usefulness" in row]
+    yield from _usefulness_lines([row.usefulness for row in sequence.by_release if row.usefulness])
+    yield f"  decided by: {sequence.decided_by}"
+
+
+def _candidate_lines(figures: PublishedOverAll | LinkedOverAll) -> Iterator[str]:
+    for found, words in (
+        (figures.candidates, "candidates over all releases"),
+        (figures.candidates_real_leavers_known, "  people among them, without those who left"),
+    ):
+        if found.min is not None:  # Else nobody is known.
+            yield f"  {words}: {_counts(found)}"
+    share = figures.sensitive_share
+    yield (
+        f"  sensitive share of them: most {text_of(share.max, '', 'none')}, "
+        f"median {text_of(share.median, '', 'none')}, {share.above_alpha} above alpha"
     )
-    yield f"  decided by: {sequence['decided_by']}"
 
 
-def _changes_lines(changes: dict[str, Any]) -> Iterator[str]:
+def _changes_lines(changes: ChangesOverAll) -> Iterator[str]:
     """Yield visible changes, and the candidates that changed alike."""
-    yield f"  visible changes: {changes['visible']}"
-    if changes["k_delta_min"] is not None:
-        alike = changes["alpha_alike"]
+    yield f"  visible changes: {changes.visible}"
+    if changes.k_delta_min is not None:
+        alike = changes.alpha_alike
         yield (
-            f"    fewest candidates that changed alike {changes['k_delta_min']}, "
-            f"{changes['below_k']} below k; sensitive share of them: most "
-            f"{text_of(alike['max'], '', 'none')}, {alike['above_alpha']} above alpha"
+            f"    fewest candidates that changed alike {changes.k_delta_min}, "
+            f"{changes.below_k} below k; sensitive share of them: most "
+            f"{text_of(alike.max, '', 'none')}, {alike.above_alpha} above alpha"
         )
 
 
-def _usefulness_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _usefulness_lines(rows: list[Usefulness]) -> Iterator[str]:
     """Yield the last release's overlap with truth, mean and worst."""
     if not rows:
         return
-    worths = [worth_of(Audit.of({"usefulness": row})) for row in rows]
+    worths = [worth_of(row) for row in rows]
     yield f"  last release: {worth_in_words(worths[-1]) or 'no edges, true or released'}"
-    dear = sum(row["costs_more_than_nothing"] for row in rows)
+    dear = sum(row.costs_more_than_nothing for row in rows)
     mean = over_time_in_words(worths)
     yield f"  {mean + '; ' if mean else ''}{_several(dear, 'release')} dearer than nothing"
 
@@ -363,22 +418,22 @@ def _several(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _counts(figures: dict[str, Any]) -> str:
+def _counts(figures: ObjectCounts) -> str:
     return (
-        f"fewest {figures['min']}, 1% at most {figures['p1']}, 5% at most {figures['p5']}, "
-        f"median {figures['median']}; {figures['below_k']} of {figures['vertices']} below k"
+        f"fewest {figures.min}, 1% at most {figures.p1}, 5% at most {figures.p5}, "
+        f"median {figures.median}; {figures.below_k} of {figures.vertices} below k"
     )
 
 
-def _violation_lines(kind: dict[str, Any]) -> Iterator[str]:
+def _violation_lines(kind: ViolationsOfKind) -> Iterator[str]:
     """Yield a violation's releases and some vertices, by published id."""
-    first = kind["first"]
-    more = len(kind["releases"]) - 1
-    where = first["release_id"] + (f" and {_several(more, 'more release')}" if more else "")
-    yield f"VIOLATION {kind['kind']} in {where}"
-    if not first["examples"]:
-        yield f"  {first['count']}: {kind['meaning']}"
-    for name in first["examples"]:
-        yield f"  vertex {name} {kind['meaning']}"
-    if first["examples"] and (rest := first["count"] - len(first["examples"])) > 0:
+    first = kind.first
+    more = len(kind.releases) - 1
+    where = first.release_id + (f" and {_several(more, 'more release')}" if more else "")
+    yield f"VIOLATION {kind.kind} in {where}"
+    if not first.examples:
+        yield f"  {first.count}: {kind.meaning}"
+    for name in first.examples:
+        yield f"  vertex {name} {kind.meaning}"
+    if first.examples and (rest := first.count - len(first.examples)) > 0:
         yield f"  and {rest} more vertices in that release (--limit shows them)"

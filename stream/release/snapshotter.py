@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from ktsafe import PrivacyParams
-from ktsafe.audit import Traced, Usefulness, audit_traced, trace, usefulness
-from ktsafe.audit.model import Audit, StatisticsBudget
+from ktsafe.audit import Overlap, Traced, Usefulness, audit_traced, trace, usefulness
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.signing import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
@@ -27,6 +27,7 @@ from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
 from ktsafe.statistics.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, assessment
 from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.audit_model import AttackFindings, Audit, StatisticsBudget
 from ktsafe.stream.files.certificates import seal_manifest, write_permutations
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
@@ -39,7 +40,7 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim
 from ktsafe.stream.release.cut import encrypt_cut
 from ktsafe.stream.release.linked import LinkedReleases
-from ktsafe.stream.release.mechanism import Built, DueRelease
+from ktsafe.stream.release.mechanism import Built, DueRelease, Passed
 from ktsafe.stream.slots import Slots, rfc3339
 
 if TYPE_CHECKING:
@@ -194,7 +195,6 @@ class Snapshotter:
             release = _read_back(self.staging_folder(release_id), self._settings.params)
             trim()
             found = self._mechanism.judge(built, release, due.snapshot)
-            judged = found.figures
             manifest, ids = release.manifest, release.ids
             # Read back it is as large as it was before; nobody needs it any more.
             del release
@@ -202,21 +202,24 @@ class Snapshotter:
             check_utility(usefulness(traced), self._settings.min_f1, built.n_ties_of_turn)
             files = {**files, MANIFEST: self._seal(manifest, ids, found.verdict)}
             del ids
+        attacked = None
         if self._check is not None:
             with self._phase("attack", timings):
-                judged = {**judged, **self._attacked(due, built, traced)}
+                attacked = self._attacked(due, built, traced)
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
             log.warning(
                 "no published vertex shows a sensitive value: "
                 "is [attributes] sensitive_values spelt as in the feed?"
             )
         with self._phase("audit", timings):
-            figures = self._figures(built, traced, judged)
-            figures |= {"release_id": release_id, "nominal_time": rfc3339(due.cut.slot_us)}
-            if budget:
-                figures["statistics"] = msgspec.to_builtins(budget)
-            figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
-            audit = self._write_audit(due, built, release_id, figures)
+            told = replace(
+                self._audit(built, found, attacked, traced),
+                release_id=release_id,
+                nominal_time=rfc3339(due.cut.slot_us),
+                statistics=budget,
+                seconds={name: round(s, 6) for name, s in timings.items()},
+            )
+            audit = self._write_audit(due, built, release_id, told)
         record = ReleaseRecord(
             index=due.index,
             release_id=release_id,
@@ -232,8 +235,7 @@ class Snapshotter:
             audit=audit,
         )
         pages = itertools.chain(built.pages, found.pages)
-        told = release_figures(record, Audit.of(figures))
-        return StagedRelease(record, pages, built.counts, told)
+        return StagedRelease(record, pages, built.counts, release_figures(record, told))
 
     def end_build(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""
@@ -333,7 +335,7 @@ class Snapshotter:
             raise NotKTSafe("The manifest is not the one that was judged.", hint=hint)
         return digest
 
-    def _attacked(self, due: DueRelease, built: Built, traced: Traced) -> Mapping[str, Any]:
+    def _attacked(self, due: DueRelease, built: Built, traced: Traced) -> AttackFindings:
         assert self._check is not None
         name = releases_write.release_id(due.index, due.cut.slot_us)
         ids, lives = built.ids.numbers, due.snapshot.lives
@@ -341,19 +343,30 @@ class Snapshotter:
         return self._check.check(shown, self._settings.params, self._check_cancelled)
 
     def _write_audit(
-        self, due: DueRelease, built: Built, release_id: str, figures: dict[str, Any]
+        self, due: DueRelease, built: Built, release_id: str, audit: Audit
     ) -> dict[str, str]:
         """Write the private audit of a release; return the sha256 of each file."""
         folder = self._settings.audit_dir / release_id
         behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
-        hashes = releases_write.write_audit(folder, built.ids, behind, figures)
+        hashes = releases_write.write_audit(folder, built.ids, behind, audit)
         return hashes | write_permutations(folder, built.ids, None, built.value_at)
 
-    def _figures(self, built: Built, traced: Traced, judged: Mapping[str, Any]) -> dict[str, Any]:
-        params = self._settings.params
-        audited = audit_traced(traced, params)
-        floor = {"min_f1": self._settings.min_f1}
-        return {**audited, **floor, **built.figures, **judged}
+    def _audit(
+        self, built: Built, passed: Passed, attacked: AttackFindings | None, traced: Traced
+    ) -> Audit:
+        """Measure what is not measured yet, and gather all figures."""
+        audit = Audit.of(audit_traced(traced, self._settings.params))
+        if attacked is not None:
+            audit = replace(audit, **asdict(attacked))
+        return replace(
+            audit,
+            min_f1=self._settings.min_f1,
+            audit=passed.audit,
+            sequence=built.sequence,
+            declared=built.declared,
+            vacated=built.vacated,
+            freshness=built.freshness,
+        )
 
     @contextmanager
     def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:
@@ -426,5 +439,6 @@ def check_utility(found: Usefulness, min_f1: float, n_ties_of_turn: Callable[[],
 
 def _worth_of_others(found: Usefulness, n_ties_of_turn: int) -> float:
     """Return what a release is worth without ties that it does not show by their turn."""
-    edges = dataclasses.replace(found.edges, true=found.edges.true - n_ties_of_turn)
-    return dataclasses.replace(found, edges=edges).worth
+    edges = found.edges
+    shown = Overlap.of(edges.true - n_ties_of_turn, edges.released, edges.shared)
+    return Usefulness.of(shown, found.vertices).worth

@@ -8,12 +8,13 @@ mechanism's own memory of the truth stands in for the former snapshot.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
+from ktsafe.audit.changes_by_age import ToldFreshness
 from ktsafe.audit.freshness import Recent, ReleaseView, follow
 from ktsafe.errors import WrittenOtherwise
 from ktsafe.graph.edges import edge_ends, edge_keys, renumbered
@@ -220,8 +221,8 @@ class Following:
 
     def follow(
         self, truth: AttributedGraph, keys: NDArray[np.int64], released: Released
-    ) -> dict[str, Any]:
-        """Return the figures of the release that was made, JSON-ready.
+    ) -> ToldFreshness:
+        """Return the figures of the release that was made.
 
         Parameters
         ----------
@@ -231,7 +232,7 @@ class Following:
         now = view_of(truth, keys, released)
         recent, found = follow(self._recent, self._before, now)
         self._next = recent, now.bare()
-        return found.to_mapping()
+        return found.told()
 
     def pages(self) -> Iterator[tuple[str, bytes]]:
         """Yield the pages to keep of the release followed last."""

@@ -196,14 +196,14 @@ def _judge_sequences(history: History) -> None:
         judged = audited(release, owners, value_at=value_at)
         findings = auditor.extend(judged)
         kinds = {each.kind for each in findings.violations}
-        fewest = findings.figures["published"]["candidates"]["min"]
+        fewest = findings.figures.published.candidates.min
         # Halves of classes whose people have many ties begin with one fewer.
         least = release.params.k + history.margin - (history.margin > 1)
         if is_first and fewest is not None and fewest < least:
             history.wrong(f"cohorts of {release_id} begin without their margin")
-        people = findings.figures["published"]["candidates_real_leavers_known"]
-        history.counts["left below k"] += people["below_k"]
-        history.counts["left within the margin"] += (people["min"] or 0) == release.params.k
+        people = findings.figures.published.candidates_real_leavers_known
+        history.counts["left below k"] += people.below_k
+        history.counts["left within the margin"] += (people.min or 0) == release.params.k
         # People that are followed over several ids are warned of, not promised.
         if broken := sorted(kind for kind in kinds if not kind.startswith(LINKED)):
             history.wrong(f"releases up to {release_id} are not safe together: {broken}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +25,7 @@ from ktsafe.stream.process.command_line import (
 )
 
 if TYPE_CHECKING:
+    from ktsafe.assess.releases.attacks import AttackReport
     from ktsafe.stream.release.sequence_report import Sources
 
 
@@ -111,10 +111,10 @@ def audit(
         raise ConfigError(msg, hint="Without the mapping no vertex can be assigned to a person.")
     report, text = judged_together(sources, _window(window), cover, limit)
     say(report, text, as_json=as_json)
-    return Exit.OK if report["safe"] else Exit.UNSAFE
+    return Exit.OK if report.safe else Exit.UNSAFE
 
 
-def _attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
+def _attacked(sources: Sources, attacks: str, seed: int) -> AttackReport:
     """Return what attacks find, private; `attacks` are names, or all."""
     from ktsafe.assess.releases.attacks import NAMES, attack_releases
 
@@ -125,7 +125,7 @@ def _attacked(sources: Sources, attacks: str, seed: int) -> dict[str, Any]:
         )
 
 
-def _say_attacks(found: Mapping[str, Any], *, as_json: bool) -> int:
+def _say_attacks(found: AttackReport, *, as_json: bool) -> int:
     """Print what attacks found."""
     from ktsafe.assess.releases.attacks import attack_lines
 
@@ -136,7 +136,7 @@ def _say_attacks(found: Mapping[str, Any], *, as_json: bool) -> int:
 def _write_page(
     sources: Sources,
     out: Path,
-    attacks: Mapping[str, Any] | None,
+    attacks: AttackReport | None,
     *,
     public: bool,
     context: Path | None,

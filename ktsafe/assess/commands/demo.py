@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,9 +17,10 @@ from ktsafe.stream.commands.warm import compiling_first
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import JsonAtEnd
+from ktsafe.stream.process.command_line import JsonAtEnd, say
 
 if TYPE_CHECKING:
+    from ktsafe.assess.releases.worth import Worth
     from ktsafe.graph.datasets import SocialNetwork
     from ktsafe.stream.config.settings import Settings
 
@@ -117,13 +117,11 @@ def demo(
 
     found = _worth(settings, seed)
     if as_json:
-        typer.echo(json.dumps({**counts_as_json(counts), "worth": found}, indent=2))
+        say({**counts_as_json(counts), "worth": found}, "", as_json=True)
         return Exit.OK
     if found is not None:
         report = _reported(home / "report.html", settings, found)
-        typer.echo(
-            f"{describe_life(found['over_time'])}\n{describe_worth(found)}\n{report}", err=True
-        )
+        typer.echo(f"{describe_life(found.over_time)}\n{describe_worth(found)}\n{report}", err=True)
     # As it was called: a checkout's program is not on the path.
     program = sys.argv[0] if os.sep in sys.argv[0] else "ktsafe"
     typer.echo(
@@ -196,13 +194,12 @@ def _import(home: Path, settings: Settings) -> None:
     typer.echo(f"imported  {imported.vertices:,} people, {imported.edges:,} ties", err=True)
 
 
-def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
+def _worth(settings: Settings, seed: int) -> Worth | None:
     """Return what all releases and the last one are worth.
 
     None if nothing is published.
     """
-    from ktsafe.assess.releases.worth import over_releases, worth
-    from ktsafe.audit.model import Audit
+    from ktsafe.assess.releases.worth import worth
     from ktsafe.stream.config import places
     from ktsafe.stream.files.private_audits import read_audit, read_owners
     from ktsafe.stream.files.releases_read import read_release, release_folders
@@ -225,26 +222,23 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
         finally:
             store.close()
         progress("what attackers find in it", 0.5)
-        found = worth(snapshot, release, owners, audits[-1], seed=seed)
-        return {**found, "over_time": over_releases([Audit.of(audit) for audit in audits])}
+        return worth(snapshot, release, owners, audits, seed=seed)
 
 
-def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
+def _reported(path: Path, settings: Settings, found: Worth) -> str:
     """Write the report of all releases anew, and say where."""
     from msgspec import structs
 
     from ktsafe.assess.report.content import content, describe_risk
     from ktsafe.assess.report.page import page
     from ktsafe.assess.report.sources import told_of
-    from ktsafe.audit.model import Audit
     from ktsafe.stream.config import places
     from ktsafe.stream.files.new_files import new_file, now
     from ktsafe.stream.release.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])
     history = told_of(Sources((releases,), places.audit_folder(settings)))
-    new = Audit.of(found)
-    audit = structs.replace(history[-1].audit, utility=new.utility, attacks=new.attacks)
+    audit = structs.replace(history[-1].audit, utility=found.utility, attacks=found.attacks)
     told = content([*history[:-1], dataclasses.replace(history[-1], audit=audit)], now())
     path.unlink(missing_ok=True)
     with new_file(path) as file:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from ktsafe.anonymization.exact.cost_estimate import estimated_worth
@@ -16,11 +18,12 @@ from ktsafe.assess.attacks.neighbourhoods import one_hop
 from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.assess.generalization.lattice import Lattice, Levels, climbed, starts
 from ktsafe.assess.generalization.quick_release import quick_release
-from ktsafe.audit import Traced, usefulness
+from ktsafe.audit import Traced, Usefulness, usefulness
 from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.graph.schemas import schema_toml
 from ktsafe.params import PrivacyParams
+from ktsafe.stream.formatting import text_of
 
 STRATEGIES: Final = ("exact", "robust", "aligned")
 """Those that an owner chooses among for one hop, by ever fewer ties and people found."""
@@ -137,20 +140,15 @@ def attributes_table(lattice: Lattice, tried: Tried, declared: Mapping[str, Any]
 def _changes(base: Tried, best: Tried) -> str:
     if not base.is_made or best.usefulness is None:
         return f"F1 of ties about {base.f1:.2f} -> {best.f1:.2f}"
-    words = []
-    for word, kind, figure in (
-        ("precision", "edges", "precision"),
-        ("recall", "edges", "recall"),
-        ("people shown", "vertices", "recall"),
-    ):
-        before, after = (_share(one, kind, figure) for one in (base, best))
-        words.append(f"{word} {before} -> {after}")
-    return ", ".join(words)
+    before, after = (_shares(one.usefulness) for one in (base, best))
+    return ", ".join(f"{word} {before[word]} -> {after[word]}" for word in after)
 
 
-def _share(one: Tried, kind: str, figure: str) -> str:
-    found = None if one.usefulness is None else one.usefulness[kind][figure]
-    return "none" if found is None else f"{found:.2f}"
+def _shares(found: Usefulness | None) -> dict[str, str]:
+    shares = (found.edges.precision, found.edges.recall, found.vertices.recall) if found else ()
+    words = ("precision", "recall", "people shown")
+    told = itertools.zip_longest(words, shares)
+    return {word: text_of(share, unknown="none") for word, share in told}
 
 
 # How coarsely to tell people: estimates of many settings, and releases of the best.
@@ -210,7 +208,7 @@ class Tried:
     people:
         Share of people that are shown, likewise.
     usefulness:
-        See `ktsafe.audit.Usefulness.to_mapping`. None: no release was made, or none is safe.
+        None: no release was made, or none is safe.
     is_made:
         Whether a release was tried.
     wrong, found:
@@ -223,7 +221,7 @@ class Tried:
     told: float
     f1: float
     people: float
-    usefulness: dict[str, Any] | None = None
+    usefulness: Usefulness | None = None
     is_made: bool = False
     wrong: float | None = None
     found: float | None = None
@@ -264,7 +262,7 @@ class Tried:
             "is_made": self.is_made,
             "conclusions_wrong": self.wrong,
             "found_by_guess": self.found,
-            "usefulness": self.usefulness,
+            "usefulness": msgspec.to_builtins(self.usefulness),
         }
 
 
@@ -457,9 +455,9 @@ def made(lattice: Lattice, params: PrivacyParams, setting: ReleaseSetting, seed:
         told,
         found.edges.f1 or 0.0,
         found.vertices.recall or 0.0,
-        found.to_mapping(),
+        found,
         is_made=True,
-        wrong=summary(conclusions(traced.original, traced.released))["wrong_share"],
+        wrong=summary(conclusions(traced.original, traced.released)).wrong_share,
         found=round(max(guesses), 4),
     )
 

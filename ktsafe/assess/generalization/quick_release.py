@@ -6,7 +6,7 @@ What it would be worth to publish it so.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ktsafe.anonymization.anonymization import anonymize
 from ktsafe.anonymization.strategies import AnonymizeOptions, strategy_named
 from ktsafe.assess.attacks import Case, Result, run
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
-from ktsafe.audit import Traced, trace, usefulness
+from ktsafe.audit import Traced, Usefulness, trace, usefulness
 from ktsafe.errors import Infeasible, NotKTSafe
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -86,6 +86,6 @@ def load() -> None:
     strategy_named(AFRESH.strategy)
 
 
-def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> dict[str, Any]:
+def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> Usefulness:
     """Return the usefulness of a quick release without a past."""
-    return usefulness(quick_release(graph, params, seed=seed)).to_mapping()
+    return usefulness(quick_release(graph, params, seed=seed))

@@ -9,10 +9,11 @@ import csv
 import datetime
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,10 +30,12 @@ from ktsafe.assess.attacks.common.result import auc_result, share_result
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.attacks.suite import GROUP
 from ktsafe.assess.generalization.quick_release import membership
+from ktsafe.assess.utility import results_told
 from ktsafe.connectors.base import WITHDRAWN
 from ktsafe.errors import InvalidParams
 from ktsafe.params import offered
 from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.audit_model import AttackResult
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET
 from ktsafe.stream.files.private_audits import read_declared, read_owners, read_vacated
@@ -154,6 +157,28 @@ BYTES = "bytes"
 NAMES = (*ATTACKS, BYTES, *SEQUENCE_ATTACKS)
 
 
+class ReleaseAttacks(msgspec.Struct, frozen=True):
+    """What attacks on one release found."""
+
+    release_id: str
+    results: list[AttackResult]
+
+
+class SequenceAttacks(msgspec.Struct, frozen=True):
+    """What attacks on the releases of one sequence together found."""
+
+    sequence_id: str
+    releases: int
+    results: list[AttackResult]
+
+
+class AttackReport(msgspec.Struct, frozen=True):
+    """What attacks found; it is private."""
+
+    releases: list[ReleaseAttacks]
+    sequences: list[SequenceAttacks]
+
+
 class Judged(NamedTuple):
     """A release, the case that attacks take, the true people, and the places that were left."""
 
@@ -169,8 +194,8 @@ def attack_releases(
     *,
     seed: int = 0,
     progress: Progress = lambda _phase, _done: None,
-) -> dict[str, Any]:
-    """Attack every release, and the sequence of them, and return a JSON-ready report.
+) -> AttackReport:
+    """Attack every release, and the sequence of them, and return a report.
 
     It is private. Departed people may be blank in the mappings of past releases; their places
     are then judged as inserted vertices. Only `departure` knows them, since the private audits
@@ -206,7 +231,7 @@ def attack_releases(
     apart = {*SEQUENCE_ATTACKS, BYTES, MEMBERSHIP}
     folders = release_folders(sources.releases)
     truth = Truth(sources.truth, None if sources.schema is None else read_schema(sources.schema))
-    reports: list[dict[str, Any]] = []
+    reports: list[ReleaseAttacks] = []
     sequences: dict[str, list[Judged]] = {}
     for i, folder in enumerate(folders):
         one = judged(folder, sources.mapping, truth)
@@ -223,20 +248,14 @@ def attack_releases(
             results += membership(one.case.original, one.release.params, seed=seed)
         if BYTES in wanted:
             results += record_order_attack(folder, one.release, one.case)
-        reports.append({"release_id": name, "results": [each.to_mapping() for each in results]})
+        reports.append(ReleaseAttacks(name, results_told(results)))
     together = [name for name in wanted if name in SEQUENCE_ATTACKS]
-    return {
-        "releases": reports,
-        "sequences": [
-            {
-                "sequence_id": name,
-                "releases": len(steps),
-                "results": _together(steps, together, seed),
-            }
-            for name, steps in sequences.items()
-            if len(steps) > 1 and together
-        ],
-    }
+    found = [
+        SequenceAttacks(name, len(steps), _together(steps, together, seed))
+        for name, steps in sequences.items()
+        if len(steps) > 1 and together
+    ]
+    return AttackReport(reports, found)
 
 
 def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
@@ -272,11 +291,11 @@ def _numbered(names: Iterable[Any], known: dict[Any, int]) -> NDArray[np.int64]:
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 
-def _together(steps: Sequence[Judged], attacks: Sequence[str], seed: int) -> list[dict[str, Any]]:
+def _together(steps: Sequence[Judged], attacks: Sequence[str], seed: int) -> list[AttackResult]:
     """Attack the releases of one sequence together."""
     rng = np.random.default_rng(seed)
     results = run_sequence(history_of(steps), steps[-1].release.params, rng, attacks=attacks)
-    return [result.to_mapping() for result in results]
+    return results_told(results)
 
 
 def _part(progress: Progress, name: str, i: int, n: int) -> Progress:
@@ -284,31 +303,30 @@ def _part(progress: Progress, name: str, i: int, n: int) -> Progress:
     return lambda attack, done: progress(f"{name}, {attack}", (i + done) / n)
 
 
-def attack_lines(report: Mapping[str, Any]) -> Iterator[str]:
+def attack_lines(report: AttackReport) -> Iterator[str]:
     """Yield a table of what attacks found, for each release and each sequence."""
-    for part in report["releases"]:
-        if part["results"]:
-            yield from _table(f"release {part['release_id']}", part["results"])
-    for part in report["sequences"]:
-        title = f"sequence {part['sequence_id']}, {part['releases']} releases"
-        yield from _table(title, part["results"])
+    for release in report.releases:
+        if release.results:
+            yield from _table(f"release {release.release_id}", release.results)
+    for part in report.sequences:
+        yield from _table(f"sequence {part.sequence_id}, {part.releases} releases", part.results)
 
 
-def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
+def _table(title: str, results: list[AttackResult]) -> Iterator[str]:
     yield title
-    width = max(len(result["attack"]) for result in results)
+    width = max(len(result.attack) for result in results)
     yield f"  {'attack':{width}}  {'of':>7}  figure (95%)         baseline  without    bound"
     for result in results:
-        targets = f"  {result['attack']:{width}}  {result['targets']:>7}"
-        if not result["targets"]:
+        targets = f"  {result.attack:{width}}  {result.targets:>7}"
+        if not result.targets:
             yield f"{targets}  nobody"
             continue
-        low, high = result["interval"]
-        word = "auc  " if result["measure"] == "auc" else "share"
-        bound = text_of(result["promise"], ".3f", "none")
-        without = text_of(result["without_target"], ".3f", "-")
-        mark = " !" if result["is_broken"] else ""
-        figures = result["figures"]
+        low, high = result.interval
+        word = "auc  " if result.measure == "auc" else "share"
+        bound = text_of(result.promise, ".3f", "none")
+        without = text_of(result.without_target, ".3f", "-")
+        mark = " !" if result.is_broken else ""
+        figures = result.figures
         if "alpha" in figures:
             mark = f" (alpha {figures['alpha']:.3f})"
         if "true_2" in figures:
@@ -317,6 +335,6 @@ def _table(title: str, results: list[dict[str, Any]]) -> Iterator[str]:
                 for of, word in (("true", "truth"), ("shown", "release"))
             )
         yield (
-            f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
-            f"{result['control']:8.3f}  {without:>7}  {bound:>7}{mark}"
+            f"{targets}  {word} {result.value:.3f} ({low:.3f}-{high:.3f})  "
+            f"{result.control:8.3f}  {without:>7}  {bound:>7}{mark}"
         )

@@ -4,115 +4,159 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Self
 
+import msgspec
 import numpy as np
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.assess.generalization.quick_release import afresh
 from ktsafe.assess.utility import measured
-from ktsafe.audit import trace, usefulness
-from ktsafe.audit.freshness import AGES, RECENT
-from ktsafe.audit.model import AgedFigures, Audit, ToldFreshness
+from ktsafe.audit import Overlap, Usefulness, trace, usefulness
+from ktsafe.audit.changes_by_age import AGES, RECENT, AgedFigures
 from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.stream.files.audit_model import Attacks, Audit, Utility
 from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
 from ktsafe.stream.files.release_figures import watched_of
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.formatting import cost_in_words, text_of
 
 
-def over_releases(audits: Sequence[Audit]) -> dict[str, Any]:
-    """Return what the releases of a sequence are worth, JSON-ready.
+class Counted(msgspec.Struct, frozen=True):
+    """Changes of the last releases, and how many are shown."""
+
+    count: int
+    shown: int
+
+    @classmethod
+    def of(cls, ages: Mapping[str, AgedFigures]) -> Self:
+        """Take the recent ones together."""
+        recent = ages[RECENT]
+        return cls(recent.count, round(recent.count * (recent.shown or 0.0)))
+
+
+class ReleaseLife(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes with one release, and its worth."""
+
+    release_id: str | None
+    nominal_time: str | None
+    edges: int
+    new_ties: Counted
+    ended_ties: Counted
+    newcomers: Counted
+    leavers: Counted
+    came: int
+    gone: int
+    worth: dict[str, float | None]
+
+
+class Life(msgspec.Struct, frozen=True):
+    """The releases of a sequence; mean and worst of each figure."""
+
+    releases: list[ReleaseLife]
+    worth: dict[str, dict[str, float | None]]
+
+
+def over_releases(audits: Sequence[Audit]) -> Life:
+    """Return what the releases of a sequence are worth.
 
     Parameters
     ----------
     audits:
         Their private audits, in order of publication.
-
-    Returns
-    -------
-    dict
-        `releases`: for each the `release_id`, `nominal_time`, number of `edges`, what
-        changed and is shown, what `came` and `gone`, and its `worth`. `worth`: mean and worst of
-        each figure, see `worth_over_time`.
     """
     rows = [_row(audit) for audit in audits]
-    return {"releases": rows, "worth": worth_over_time([row["worth"] for row in rows])}
+    return Life(rows, worth_over_time([row.worth for row in rows]))
 
 
-def _row(audit: Audit) -> dict[str, Any]:
-    fresh = audit.freshness or ToldFreshness()
-    return {
-        "release_id": audit.release_id,
-        "nominal_time": audit.nominal_time,
-        "edges": audit.size.released.edges,
-        "new_ties": _counted(fresh.ties),
-        "ended_ties": _counted(fresh.ended),
-        "newcomers": _counted(fresh.newcomers),
-        "leavers": _counted(fresh.leavers),
-        "came": fresh.changed.came,
-        "gone": fresh.changed.gone,
-        "worth": watched_of(audit),
-    }
+def _row(audit: Audit) -> ReleaseLife:
+    fresh = audit.freshness
+    assert fresh is not None
+    return ReleaseLife(
+        release_id=audit.release_id,
+        nominal_time=audit.nominal_time,
+        edges=audit.size.released.edges,
+        new_ties=Counted.of(fresh.ties),
+        ended_ties=Counted.of(fresh.ended),
+        newcomers=Counted.of(fresh.newcomers),
+        leavers=Counted.of(fresh.leavers),
+        came=fresh.changed.came,
+        gone=fresh.changed.gone,
+        worth=watched_of(audit),
+    )
 
 
-def _counted(ages: Mapping[str, AgedFigures]) -> dict[str, int | None]:
-    """Return how many changed in the last releases, and how many of them are shown."""
-    recent = ages.get(RECENT, AgedFigures())
-    return {"count": recent.count, "shown": round((recent.count or 0) * (recent.shown or 0.0))}
-
-
-def describe_life(found: Mapping[str, Any]) -> str:
+def describe_life(found: Life) -> str:
     """Return in words what `over_releases` found.
 
     A line per release, and the mean.
     """
     heads = ("", "edges", "came", "went", "new ties", "ended, gone", "newcomers", "F1", "latest")
-    rows = [heads, *(_cells(row) for row in found["releases"])]
+    rows = [heads, *(_cells(row) for row in found.releases)]
     widths = [max(len(row[j]) for row in rows) for j in range(len(heads))]
     lines = [f"life      what changed in the last {AGES[-1]} releases, and what of it readers see"]
     lines += [
         "          " + "  ".join(f"{text:>{w}}" for text, w in zip(row, widths, strict=True))
         for row in rows
     ]
-    if mean := over_time_in_words([row["worth"] for row in found["releases"]]):
+    if mean := over_time_in_words([row.worth for row in found.releases]):
         lines.append(f"worth     {mean}")
     return "\n".join(lines)
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _cells(row: ReleaseLife) -> tuple[str, ...]:
     """Return a line of the table as texts."""
-    new, ended, people = (row[name] for name in ("new_ties", "ended_ties", "newcomers"))
-    gone = (ended["count"] or 0) - ended["shown"]
+    new, ended, people = row.new_ties, row.ended_ties, row.newcomers
     return (
-        (row["nominal_time"] or row["release_id"] or "")[:10],
-        text_of(row["edges"], ","),
-        text_of(row["came"], ","),
-        text_of(row["gone"], ","),
-        _of(new["shown"], new["count"]),
-        _of(gone, ended["count"]),
-        _of(people["shown"], people["count"]),
-        text_of(row["worth"].get("edge_f1")),
-        text_of(row["worth"].get("edge_f1_latest")),
+        (row.nominal_time or row.release_id or "")[:10],
+        f"{row.edges:,}",
+        f"{row.came:,}",
+        f"{row.gone:,}",
+        _of(new.shown, new.count),
+        _of(ended.count - ended.shown, ended.count),
+        _of(people.shown, people.count),
+        text_of(row.worth["edge_f1"]),
+        text_of(row.worth["edge_f1_latest"]),
     )
 
 
-def _of(part: int, whole: int | None) -> str:
+def _of(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,}" if whole else "-"
 
 
 # A release's worth, beside its truth and what was possible.
 
 
+class Worth(msgspec.Struct, frozen=True, kw_only=True):
+    """What a release is worth; it is private.
+
+    Attributes
+    ----------
+    afresh, without:
+        The usefulness of a release of the same true graph that has no past, and of one without
+        each quasi-identifier.
+    over_time:
+        Of all releases of its sequence.
+    """
+
+    release_id: str
+    usefulness: Usefulness
+    utility: Utility | None
+    attacks: Attacks
+    afresh: Usefulness
+    without: dict[str, Usefulness]
+    over_time: Life
+
+
 def worth(
     truth: GraphSnapshot,
     release: Release,
     owners: Mapping[str, str | None],
-    audit: Mapping[str, Any],
+    audits: Sequence[Audit],
     *,
     seed: int = 0,
-) -> dict[str, Any]:
-    """Return JSON-ready figures of a release; they are private.
+) -> Worth:
+    """Return what a release is worth.
 
     Parameters
     ----------
@@ -120,18 +164,11 @@ def worth(
         The true graph at the time of the release.
     owners:
         The person behind each released id, None for an inserted vertex.
-    audit:
-        The private audit of the release: attacks that it tells of are not run again.
+    audits:
+        The private audits of the releases, its own last: attacks that it tells of are not run
+        again.
     seed:
         The same graphs and seed give the same figures.
-
-    Returns
-    -------
-    dict
-        `release_id`; `usefulness`, see `ktsafe.audit.cost`; `utility`, see
-        `ktsafe.assess.utility.utility_figures`; `attacks` as in audits; `afresh`, the usefulness of
-        a release of the same true graph that has no past, and under `without` of one without each
-        quasi-identifier.
 
     Raises
     ------
@@ -143,63 +180,59 @@ def worth(
     position = {name: v for v, name in enumerate(truth.ids)}
     behind = [position.get(owners.get(name) or "", -1) for name in release.ids]
     traced = trace(truth.graph, released, np.array(behind, dtype=np.int64))
-    told = measured(audit, truth.graph, released, traced.behind, release.params, seed=seed)
-    return {
-        "release_id": release.manifest.release_id,
-        "usefulness": usefulness(traced).to_mapping(),
-        "utility": told["utility"],
-        "attacks": told["attacks"],
-        "afresh": afresh(truth.graph, release.params, seed=seed),
-        "without": {
+    told = measured(audits[-1], truth.graph, released, traced.behind, release.params, seed=seed)
+    return Worth(
+        release_id=release.manifest.release_id,
+        usefulness=usefulness(traced),
+        utility=told.utility,
+        attacks=told.attacks,
+        afresh=afresh(truth.graph, release.params, seed=seed),
+        without={
             name: afresh(without_attributes(truth.graph, [name]), release.params, seed=seed)
             for name in schema.quasi_identifiers
         },
-    }
-
-
-def describe_worth(found: Mapping[str, Any]) -> str:
-    """Return what `worth` found in words, for the owner of the network."""
-    ties, people = found["usefulness"]["edges"], found["usefulness"]["vertices"]
-    utility = found["utility"]
-    communities, both = utility["communities"], ("original", "released")
-    again = text_of(communities["ami_again"])
-    mean_degree, clustering = (
-        [utility[graph][name] for graph in both] for name in ("mean_degree", "clustering")
+        over_time=over_releases(audits),
     )
+
+
+def describe_worth(found: Worth) -> str:
+    """Return what `worth` found in words, for the owner of the network."""
+    ties, people, utility = found.usefulness.edges, found.usefulness.vertices, found.utility
+    assert utility is not None
+    both, groups = (utility.original, utility.released), utility.communities
+    modularity = groups.modularity
     rows = [
         ("", "true", "released", ""),
-        ("people", f"{people['true']:,}", f"{people['released']:,}", _shares(people)),
-        ("ties", f"{ties['true']:,}", f"{ties['released']:,}", _shares(ties)),
+        ("people", f"{people.true:,}", f"{people.released:,}", _shares(people)),
+        ("ties", f"{ties.true:,}", f"{ties.released:,}", _shares(ties)),
         (
             "ties a person",
-            *(text_of(value, ".1f") for value in mean_degree),
-            f"distributions {text_of(utility['degree_emd'], '.1f')} apart",
+            *(text_of(graph.mean_degree, ".1f") for graph in both),
+            f"distributions {text_of(utility.degree_emd, '.1f')} apart",
         ),
-        ("clustering", *(text_of(value) for value in clustering), ""),
+        ("clustering", *(text_of(graph.clustering) for graph in both), ""),
         (
             "modularity",
-            *(text_of(communities["modularity"][graph]) for graph in both),
-            f"communities agree by {text_of(communities['ami'])}, at best {again}",
+            *(text_of(figure) for figure in (modularity.original, modularity.released)),
+            f"communities agree by {text_of(groups.ami)}, at best {text_of(groups.ami_again)}",
         ),
     ]
     lines = ["worth     the last release beside the truth (for you alone: readers cannot tell)"]
     lines += [f"          {a:<13} {b:>8} {c:>8}   {d}".rstrip() for a, b, c, d in rows]
     lines += [
         f"cost      {cost_in_words(ties)}",
-        f"rebase    {_shares(found['afresh']['edges'])}: ties, if it began anew now",
+        f"rebase    {_shares(found.afresh.edges)}: ties, if it began anew now",
     ]
     lines += [
-        f"          {_shares(figures['edges'])}: likewise, without {name}"
-        for name, figures in found["without"].items()
+        f"          {_shares(figures.edges)}: likewise, without {name}"
+        for name, figures in found.without.items()
     ]
     return "\n".join(lines)
 
 
-def _shares(overlap: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{word} {text_of(overlap[name])}"
-        for name, word in (("precision", "precision"), ("recall", "recall"), ("f1", "F1"))
-    )
+def _shares(overlap: Overlap) -> str:
+    precision, recall, f1 = map(text_of, (overlap.precision, overlap.recall, overlap.f1))
+    return f"precision {precision}, recall {recall}, F1 {f1}"
 
 
 def without(schema: Schema, left_out: Sequence[str]) -> Schema:

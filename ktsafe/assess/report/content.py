@@ -15,8 +15,9 @@ import msgspec
 from ktsafe.assess.attacks.neighbourhoods import NAME as STRUCTURE
 from ktsafe.assess.report.score import concluded, score
 from ktsafe.assess.report.words import ASSESSED, NOT_COVERED, parameters
-from ktsafe.audit.freshness import RECENT
-from ktsafe.audit.model import AgedFigures, Audit, Cost, Group, TiesOfAge, ToldFreshness, Utility
+from ktsafe.audit.changes_by_age import RECENT
+from ktsafe.audit.privacy_figures import GroupOfBand
+from ktsafe.stream.files.audit_model import Audit, Utility
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
@@ -90,7 +91,7 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
     """
     last = history[-1]
     audit = last.audit
-    utility = audit.utility or Utility()
+    utility = audit.utility
     judged = safety(audit, covers_changes=last.manifest.guarantee.cover)
     return {
         **last.heading("private"),
@@ -101,7 +102,7 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
         "attributes": {
             name: getattr(last.manifest.schema, name) for name in ("quasi_identifiers", "sensitive")
         },
-        "mean_ties": utility.released.mean_degree,
+        "mean_ties": utility and utility.released.mean_degree,
         "safety": judged,
         "found_wanting": [
             {
@@ -114,18 +115,14 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
         ],
         "utility": {
             "usefulness": msgspec.to_builtins(audit.usefulness),
-            "f1_afresh": audit.afresh.edges.f1,
+            "f1_afresh": audit.afresh.edges.f1 if audit.afresh else None,
             **score(audit, [told.audit for told in history]),
-            "structure": structure(utility),
-            **msgspec.to_builtins(
-                {
-                    "degree_bands": utility.degree_bands,
-                    "attribute_mix": utility.attribute_mix
-                    and dict(sorted(utility.attribute_mix.items())),
-                }
-            ),
+            "structure": structure(utility) if utility else [],
+            "degree_bands": utility and msgspec.to_builtins(utility.degree_bands),
+            "attribute_mix": utility
+            and msgspec.to_builtins(dict(sorted(utility.attribute_mix.items()))),
         },
-        "conclusions": concluded(utility.conclusions),
+        "conclusions": concluded(utility.conclusions if utility else None),
         "least_protected": least_protected(audit),
         "waiting": waiting(audit),
         "freshness": msgspec.to_builtins(audit.freshness),
@@ -163,9 +160,9 @@ def safety(audit: Audit, *, covers_changes: bool = False) -> dict[str, Any]:
         "title": title.rstrip("."),
         "findings": msgspec.to_builtins(found),
         "guarantees": msgspec.to_builtins(guarantees(audit, covers_changes=covers_changes)),
-        "decided_by": audit.audit.checked.alpha_by,
+        "decided_by": audit.audit and audit.audit.checked.alpha_by,
         "people": msgspec.to_builtins(fewest_people(audit)),
-        "margin_until": audit.sequence.margin_until,
+        "margin_until": audit.margin_until,
         # In one order, as private audits are written with their names sorted.
         "attacks": attacked(audit),
         "attacks_of": audit.attacks.of,
@@ -307,7 +304,7 @@ def least_protected(audit: Audit) -> dict[str, Any]:
     return {
         "people": privacy.all.vertices,
         "fewest_real": real.min if real else None,
-        "risk_mean": privacy.all.k_real.risk_mean if privacy.all.k_real else None,
+        "risk_mean": privacy.all.k_real.risk_mean,
         "below_k": real.below_k if real else None,
         "above_alpha": sensitive_people(audit),
         "by_inserted_only": privacy.protected_by_inserted_only.vertices,
@@ -316,16 +313,14 @@ def least_protected(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _band(group: Group) -> dict[str, Any]:
-    real = group.k_real
-    above = group.alpha_real.above_alpha if group.alpha_real else None
+def _band(group: GroupOfBand) -> dict[str, Any]:
     return {
         "from": group.first,
         "to": group.last,
         "people": group.vertices,
-        "fewest_real": real.min if real else None,
-        "share_below_k": real.share if real else None,
-        "above_alpha": share(above, group.vertices),
+        "fewest_real": group.k_real.min,
+        "share_below_k": group.k_real.share,
+        "above_alpha": share(group.alpha_real.above_alpha, group.vertices),
     }
 
 
@@ -334,32 +329,32 @@ def waiting(audit: Audit) -> list[dict[str, Any]]:
 
     How much, and for how many releases at most.
     """
-    cost, held, suppressed = audit.cost or Cost(), audit.sequence, audit.suppressed
+    cost, held, suppressed = audit.cost, audit.sequence, audit.suppressed
     others = suppressed.people_with_other_quasi_identifiers
     rows = [
-        ("People not shown", cost.deleted_vertices, held.withheld_age_max),
-        ("Ties hidden", cost.deleted_edges, held.held_edge_age_max),
+        ("People not shown", cost.deleted_vertices, held and held.withheld_age_max),
+        ("Ties hidden", cost.deleted_edges, held and held.held_edge_age_max),
         ("of these, ties of people not shown", cost.edges_of_withheld, None),
         # Both count the same people; a sequence tells it better.
         ("People with another quasi-identifier than the true one", held.held_values, None)
-        if held.held_values is not None
+        if held
         else ("People with other quasi-identifiers shown", others, None),
         ("Sensitive values masked", suppressed.sensitive_values, None),
-        ("Ties of departed people still shown", held.residual_edges, held.residual_age_max),
     ]
+    if held:
+        words = "Ties of departed people still shown"
+        rows.append((words, held.residual_edges, held.residual_age_max))
     found: list[dict[str, Any]] = [
-        {"what": words, "count": count, "releases_max": age}
-        for words, count, age in rows
-        if count is not None
+        {"what": words, "count": count, "releases_max": age} for words, count, age in rows
     ]
-    if (median := audit.audit.figures.containment.withheld_releases_median) is not None:
-        found[0]["releases_median"] = median
+    if audit.audit and (lacks := audit.audit.figures.containment):
+        found[0]["releases_median"] = lacks.withheld_releases_median
     return found
 
 
 def cost(audit: Audit) -> dict[str, Any]:
     """Return the cost in its parts, beside what other releases would cost."""
-    figures, edges = audit.cost or Cost(), audit.usefulness.edges
+    figures, edges = audit.cost, audit.usefulness.edges
     return {
         "parts": {
             "inserted_vertices": figures.inserted_vertices,
@@ -401,11 +396,8 @@ def answer(attack: Mapping[str, Any]) -> str:
 def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
     """Return the few figures of a release that are followed over time."""
     audit, edges = told.audit, told.audit.usefulness.edges
-    followed, real = audit.freshness or ToldFreshness(), fewest_people(audit)
-    candidates = audit.audit.figures.published.candidates
-    claimed = audit.privacy.all.k_claimed
-    withheld = audit.cost.deleted_vertices if audit.cost else None
-    below = real.below_k if real else None
+    followed, real = audit.freshness, fewest_people(audit)
+    candidates = audit.published.candidates.min if audit.published else None
     return {
         "release_id": told.manifest.release_id,
         "nominal_time": told.manifest.nominal_time,
@@ -414,12 +406,12 @@ def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
         "precision": edges.precision,
         "recall": edges.recall,
         "f1": edges.f1,
-        "f1_latest": followed.latest.f1,
-        "new_ties_shown": followed.ties.get(RECENT, TiesOfAge()).shown,
-        "ended_ties_shown": followed.ended.get(RECENT, AgedFigures()).shown,
-        "newcomers_shown": followed.newcomers.get(RECENT, AgedFigures()).shown,
+        "f1_latest": followed and followed.latest.f1,
+        "new_ties_shown": followed and followed.ties[RECENT].shown,
+        "ended_ties_shown": followed and followed.ended[RECENT].shown,
+        "newcomers_shown": followed and followed.newcomers[RECENT].shown,
         "edge_cost_share": edges.cost_share,
-        "below_k_real": share(below, audit.privacy.all.vertices),
-        "fewest_candidates": (candidates and candidates.min) or (claimed and claimed.min),
-        "people_not_shown": share(withheld, audit.usefulness.vertices.true),
+        "below_k_real": share(real.below_k if real else None, audit.privacy.all.vertices),
+        "fewest_candidates": candidates or audit.privacy.all.k_claimed.min,
+        "people_not_shown": share(audit.cost.deleted_vertices, audit.usefulness.vertices.true),
     }

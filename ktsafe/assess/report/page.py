@@ -24,9 +24,10 @@ from ktsafe.assess.report import charts
 from ktsafe.assess.report.content import ReleaseWithFigures, content
 from ktsafe.assess.report.words import DRIFT, KINDS, NOT_COVERED
 from ktsafe.assess.utility import measured
-from ktsafe.audit.freshness import AGE_MAX, RECENT
-from ktsafe.audit.model import Audit
+from ktsafe.audit import ReleaseAudit
+from ktsafe.audit.changes_by_age import AGE_MAX, RECENT
 from ktsafe.reader.readme import LEANINGS
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.new_files import now
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.files.releases_write import ReleaseHeader
@@ -244,11 +245,11 @@ def _told(tenths: int | None) -> str:
 
 
 def page_of(
-    told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: Mapping[str, Any]
+    told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: ReleaseAudit
 ) -> str:
     """Return the page: see `Protected.to_html`."""
     with tempfile.TemporaryDirectory() as room:
         header = ReleaseHeader("release", "single", None, params, values=made.values)
         release, _, _ = written_and_verified(Path(room) / "release", made, header, shown=True)
-    figures = measured(audit, told, made.graph, made.origin, params)
-    return page(content([ReleaseWithFigures(release.manifest, Audit.of(figures))], now()))
+    figures = measured(Audit.of(audit), told, made.graph, made.origin, params)
+    return page(content([ReleaseWithFigures(release.manifest, figures)], now()))

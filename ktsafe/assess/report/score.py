@@ -11,16 +11,13 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.audit.freshness import RECENT
-from ktsafe.audit.model import (
-    AgedFigures,
+from ktsafe.audit.changes_by_age import RECENT
+from ktsafe.audit.distributions import Both
+from ktsafe.stream.files.audit_model import (
     Audit,
-    Both,
     Communities,
     ConclusionFigures,
     Conclusions,
-    TiesOfAge,
-    ToldFreshness,
     Utility,
 )
 
@@ -97,10 +94,6 @@ def score(audit: Audit, history: Sequence[Audit] = ()) -> dict[str, Any]:
         mean of fewer parts is another score. `parts`: `name`, `score`, the figure `true` and
         `released` where there are two, how it `reads`, and what to `do` if it is low.
 
-    Examples
-    --------
-    >>> score(Audit())["score"] is None
-    True
     """
     found = {
         "Ties": _part(audit.usefulness.edges.f1),
@@ -134,8 +127,7 @@ def _of_structure(utility: Utility) -> dict[str, Part]:
     elif utility.paths.connected.original:
         far = 0.0  # No pair that is connected in truth is so in the release.
     clustering = Both(original=true.clustering, released=shown.clustering)
-    mixing = utility.conclusions.mixing_error if utility.conclusions else None
-    mixes = (utility.attribute_mix or {}).values()
+    mixing, mixes = utility.conclusions.mixing_error, utility.attribute_mix.values()
     apart = [mix.distance for mix in mixes if mix.distance is not None]
     return {
         "Degrees": _part(degrees, Both(original=true.mean_degree, released=shown.mean_degree)),
@@ -155,19 +147,18 @@ def _over_time(history: Sequence[Audit]) -> dict[str, Part]:
         return {}
     found = {}
     first, last = history[0].size, history[-1].size
-    before = first.original.edges or 0
-    true = (last.original.edges or 0) - before
-    released = (last.released.edges or 0) - (first.released.edges or 0)
+    before = first.original.edges
+    true = last.original.edges - before
+    released = last.released.edges - first.released.edges
     if true and abs(true) >= TREND_MIN * before:
         told = Both(original=true, released=released)
         sizes = Both(original=abs(true), released=abs(released))
         found["Trend"] = _part(_ratio(sizes) if true * released > 0 else 0.0, told)
-    fresh = history[-1].freshness or ToldFreshness()
-    shown = fresh.ties.get(RECENT, TiesOfAge()).shown
-    if shown is not None:
-        ended = [each.get(RECENT, AgedFigures()) for each in (fresh.ended, fresh.ended_by_leaving)]
-        count = sum(each.count or 0 for each in ended)
-        still = sum((each.count or 0) * (each.shown or 0.0) for each in ended)
+    fresh = history[-1].freshness
+    if fresh is not None and (shown := fresh.ties[RECENT].shown) is not None:
+        ended = [each[RECENT] for each in (fresh.ended, fresh.ended_by_leaving)]
+        count = sum(each.count for each in ended)
+        still = sum(each.count * (each.shown or 0.0) for each in ended)
         found["Freshness"] = _part(shown * (1 - (still / count if count else 0.0)))
     return found
 
@@ -243,9 +234,9 @@ def said(row: ConclusionFigures) -> str:
 
     Examples
     --------
-    >>> said(ConclusionFigures(of="ties", by="age", ranks=[1, 4]))
+    >>> said(ConclusionFigures("ties", "age", [1, 4], 0, 0))
     'ties between values 1 and 4 of age'
-    >>> said(ConclusionFigures(of="ties a person"))
+    >>> said(ConclusionFigures("ties a person", None, [], 0, 0))
     'ties a person'
     """
     of, by, ranks = row.of, row.by, row.ranks

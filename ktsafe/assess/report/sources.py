@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
+from msgspec.structs import replace
+
+from ktsafe.assess.releases.attacks import AttackReport
 from ktsafe.assess.report.content import ReleaseWithFigures
 from ktsafe.assess.utility import measured
-from ktsafe.audit.model import Audit
+from ktsafe.audit.release_audit import Size
 from ktsafe.errors import InvalidGraph
 from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.audit_model import AttackResult, Attacks, Audit
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import place_of, read_audit, read_declared, read_owners
 from ktsafe.stream.files.releases_read import (
@@ -24,7 +27,6 @@ from ktsafe.stream.files.releases_read import (
     why_withdrawn,
 )
 from ktsafe.stream.files.releases_write import AUDIT
-from ktsafe.stream.files.verdict import WITHDRAWN
 from ktsafe.stream.release.audits import Truth, traced_of
 from ktsafe.stream.release.sequence_report import Sources
 
@@ -33,7 +35,7 @@ Progress = Callable[[str, float], None]
 
 def told_of(
     sources: Sources,
-    attacks: Mapping[str, Any] | None = None,
+    attacks: AttackReport | None = None,
     *,
     seed: int = 0,
     progress: Progress = lambda _phase, _done: None,
@@ -66,44 +68,36 @@ def told_of(
     manifests = [read_manifest(folder) for folder in folders]
     is_kept = [m.sequence_id == manifests[-1].sequence_id for m in manifests]
     kept = list(compress(manifests, is_kept))
-    audits = [_figures(sources.mapping, manifest) for manifest in kept]
-    for audit, folder in zip(audits, compress(folders, is_kept), strict=True):
-        if (why := why_withdrawn(folder)) is not None:
-            audit[WITHDRAWN] = why
+    audits = [
+        replace(_figures(sources.mapping, manifest), withdrawn=why_withdrawn(folder))
+        for manifest, folder in zip(kept, compress(folders, is_kept), strict=True)
+    ]
     if attacks is not None:
-        audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
+        audits[-1] = replace(audits[-1], attacks=Attacks(_attacks(attacks, kept[-1]), []))
     if sources.truth is not None:
         audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
-    told = [
-        ReleaseWithFigures(manifest, Audit.of(audit))
-        for manifest, audit in zip(kept, audits, strict=True)
-    ]
+    told = list(map(ReleaseWithFigures, kept, audits))
     return [*told[:-1], dataclasses.replace(told[-1], sha256=manifest_sha256(folders[-1]))]
 
 
-def _figures(folder: Path, manifest: Manifest) -> dict[str, Any]:
-    """Return the private audit of a release, if it has all figures that a report is made of."""
+def _figures(folder: Path, manifest: Manifest) -> Audit:
+    """Return the private audit of a release, if it is the one."""
     path = place_of(folder, manifest.release_id, AUDIT) / AUDIT
     found = read_audit(path)
-    if missing := {"params", "size", "cost", "usefulness", "privacy"} - found.keys():
-        msg = f"{path} has no figures of {min(missing)}."
-        raise InvalidGraph(msg, hint="Audits of `ktsafe anonymize` and of the service have them.")
-    if found["size"]["released"] != {"vertices": manifest.vertices, "edges": manifest.edges}:
+    if found.size.released != Size(manifest.vertices, manifest.edges):
         msg = f"{path} is not the audit of {manifest.release_id}: their sizes differ."
         raise InvalidGraph(msg, hint="Name the folder that was written with the release.")
     return found
 
 
-def _attacks(report: Mapping[str, Any], manifest: Manifest) -> list[dict[str, Any]]:
+def _attacks(report: AttackReport, manifest: Manifest) -> list[AttackResult]:
     """Return the results of attacks on a release and on its sequence."""
-    parts = [p for p in report["releases"] if p["release_id"] == manifest.release_id]
-    parts += [p for p in report["sequences"] if p["sequence_id"] == manifest.sequence_id]
-    return [result for part in parts for result in part["results"]]
+    parts = [p.results for p in report.releases if p.release_id == manifest.release_id]
+    parts += [p.results for p in report.sequences if p.sequence_id == manifest.sequence_id]
+    return [result for part in parts for result in part]
 
 
-def _measured(
-    sources: Sources, folder: Path, audit: dict[str, Any], seed: int, progress: Progress
-) -> dict[str, Any]:
+def _measured(sources: Sources, folder: Path, audit: Audit, seed: int, progress: Progress) -> Audit:
     assert sources.mapping is not None
     assert sources.truth is not None
     progress("reading the truth", 0.0)
@@ -112,8 +106,7 @@ def _measured(
     schema = None if sources.schema is None else read_schema(sources.schema)
     true = Truth(sources.truth, schema).of(release.manifest, read_declared(sources.mapping, name))
     traced = traced_of(release, true, read_owners(sources.mapping, name))
-    size = {"vertices": traced.original.n_vertices, "edges": traced.original.n_edges}
-    if size != audit["size"]["original"]:
+    if Size.of(traced.original) != audit.size.original:
         msg = f"The true graph is not the one behind {name}: their sizes differ."
         raise InvalidGraph(msg, hint="Give the graph of the release's nominal time.")
     return measured(

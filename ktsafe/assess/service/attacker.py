@@ -33,12 +33,14 @@ from ktsafe.assess.attacks.net_changes import net_changes
 from ktsafe.assess.attacks.suite import SequenceAttack, sampled
 from ktsafe.assess.generalization import quick_release
 from ktsafe.assess.generalization.quick_release import afresh, membership
+from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.edges import edge_keys
 from ktsafe.graph.numbering import came_and_went, ranks
 from ktsafe.stream.assessment import AttackSettings, Check, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
+from ktsafe.stream.files.audit_model import AttackFindings, Attacks
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
 
@@ -128,8 +130,8 @@ class Attacker(Check):
 
     def check(
         self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
-    ) -> dict[str, Any]:
-        """Attack a release and return what was found, JSON-ready and private.
+    ) -> AttackFindings:
+        """Attack a release and return what was found; it is private.
 
         Parameters
         ----------
@@ -140,10 +142,9 @@ class Attacker(Check):
 
         Returns
         -------
-        dict
-            `attacks`: `results` as in `Result.to_mapping`, and `unfinished`:
-            attacks that the budget left no time for, or that failed; `of`: the release that was
-            attacked, if it is a former one. `afresh`, if there was time: what a
+        AttackFindings
+            `unfinished` are attacks that the budget left no time for, or that failed; `of` is the
+            release that was attacked, if it is a former one. `afresh`, if there was time: what a
             rebase would bring, see `ktsafe.assess.releases.worth.afresh`.
 
         Raises
@@ -170,13 +171,9 @@ class Attacker(Check):
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
         if self._settings.hold and any(result.is_broken for result in results):
             raise FoundByAttack("An attack on the release exceeds its promise.", hint=HINT)
-        told: dict[str, Any] = {
-            "results": [result.to_mapping() for result in results],
-            "unfinished": [name for name in ATTACKS_TOLD if name not in found],
-        }
-        if standing:
-            told["of"] = standing.release_id
-        return {"attacks": told} | {name: found[name] for name in (AFRESH,) if name in found}
+        unfinished = [name for name in ATTACKS_TOLD if name not in found]
+        of = standing.release_id if standing else None
+        return AttackFindings(Attacks(results_told(results), unfinished, of), found.get(AFRESH))
 
     def end_build(self, *, staged: bool) -> None:
         """The release attacked last is staged for good, or is none."""

@@ -14,9 +14,10 @@ from ktsafe.stream.assessment import Assessment, AttackSettings, Check
 if TYPE_CHECKING:
     from ktsafe.anonymization.anonymization import Anonymized
     from ktsafe.assess.generalization.advice import Advice
-    from ktsafe.audit import Traced
+    from ktsafe.audit import ReleaseAudit, Traced
     from ktsafe.graph import AttributedGraph
     from ktsafe.params import PrivacyParams
+    from ktsafe.stream.files.audit_model import Audit
     from ktsafe.stream.files.releases_read import Manifest
 
 
@@ -70,11 +71,11 @@ class Hooks(Assessment):
 
     def measured(
         self,
-        audit: Mapping[str, Any],
+        audit: Audit,
         traced: Traced,
         params: PrivacyParams,
         progress: Callable[[str, float], None],
-    ) -> dict[str, Any]:
+    ) -> Audit:
         """Measure utility, and attack."""
         from ktsafe.assess.utility import measured
 
@@ -82,17 +83,16 @@ class Hooks(Assessment):
             audit, traced.original, traced.released, traced.behind, params, progress=progress
         )
 
-    def page(self, manifest: Manifest, audit: Mapping[str, Any], sha256: str | None = None) -> str:
+    def page(self, manifest: Manifest, audit: Audit, sha256: str | None = None) -> str:
         """Write a report on one release."""
         from ktsafe.assess.report.content import ReleaseWithFigures, content
         from ktsafe.assess.report.page import page
-        from ktsafe.audit.model import Audit
         from ktsafe.stream.files.new_files import now
 
-        return page(content([ReleaseWithFigures(manifest, Audit.of(audit), sha256)], now()))
+        return page(content([ReleaseWithFigures(manifest, audit, sha256)], now()))
 
     def page_of(
-        self, told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: dict[str, Any]
+        self, told: AttributedGraph, made: Anonymized, params: PrivacyParams, audit: ReleaseAudit
     ) -> str:
         """Write a report on a release in memory."""
         from ktsafe.assess.report.page import page_of

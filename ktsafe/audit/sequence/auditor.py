@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
 from ktsafe.audit.sequence import figures, saved_state, windows
@@ -22,7 +24,7 @@ from ktsafe.audit.sequence.candidate_sets import CandidateSets, Stage
 from ktsafe.audit.sequence.change_history import ChangeHistory, ValueHistory, visible_changes
 from ktsafe.audit.sequence.containment import TrueGraph, TruthComparison
 from ktsafe.audit.sequence.continuity import Continuity, Owned, Ownership
-from ktsafe.audit.sequence.findings import Findings, Violations
+from ktsafe.audit.sequence.findings import Checked, Findings, Violations
 from ktsafe.audit.sequence.profiles import Structure, StructureReader
 from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
@@ -160,21 +162,27 @@ class SequenceAuditor(CopyOnExtend):
         found.add("owner_twice", owned.doubled)
         self._extend_views(release, structure, owned, n_numbers)
 
-        checked: dict[str, Any] = {"window": self.promise.window, "cover": self.promise.cover}
-        checked |= self._judge("", self._published, structure.vertices, found)
+        linked: figures.Candidates | UnsetType = UNSET
+        by_links: tuple[bool | UnsetType, str | UnsetType] = (UNSET, UNSET)
+        by_ids = self._judge("", self._published, structure.vertices, found)
         if self._linked is not None:
-            checked |= self._judge("linked_", self._linked, owned.linked, found)
-        measured = {"changes": self._judge_changes(structure, found)}
-        measured["values"] = self._judge_values(release, structure, found)
-        measured["published"] = self._figures_of_people(release, vertices, owned)
+            by_links = self._judge("linked_", self._linked, owned.linked, found)
+            linked = figures.candidate_figures(self._linked, self._params)
         newcomers = vertices[owned.is_new & (owned.owner >= 0)]
-        measured["newcomers"] = self._figures_of_newcomers(newcomers)
-        if self._linked is not None:
-            measured["linked"] = figures.candidate_figures(self._linked, self._params)
-        measured |= self._comparison.judge(release, structure, owned, truth, self._ownership, found)
+        measured = figures.SequenceFigures(
+            changes=self._judge_changes(structure, found),
+            values=self._judge_values(release, structure, found),
+            published=self._figures_of_people(release, vertices, owned),
+            newcomers=self._figures_of_newcomers(newcomers),
+            linked=linked,
+        )
+        beside = self._comparison.judge(release, structure, owned, truth, self._ownership, found)
+        if beside is not None:
+            measured = replace(measured, containment=beside[0], persistence=beside[1])
+        checked = Checked(self.promise.window, self.promise.cover, *by_ids, *by_links)
         return Findings(release.release_id, tuple(found.violations), checked, measured, verdict)
 
-    def shares(self) -> dict[str, Any]:
+    def shares(self) -> dict[str, figures.ObjectShares]:
         """Summarize the greatest sensitive share of CS_all, over all objects.
 
         Costs a pass over all releases so far, which must have been kept.
@@ -282,11 +290,13 @@ class SequenceAuditor(CopyOnExtend):
 
     def _judge(
         self, prefix: str, view: CandidateSets, objects: NDArray[np.int64], found: Violations
-    ) -> dict[str, Any]:
-        """Decide k and alpha for every promised set of releases."""
-        window = self.promise.window
-        if window == 1:
-            return {f"{prefix}alpha_by": "each release by itself"}
+    ) -> tuple[bool | UnsetType, str]:
+        """Decide k and alpha for every promised set of releases; return how.
+
+        Whether there is a certificate, and the method.
+        """
+        if self.promise.window == 1:
+            return UNSET, "each release by itself"
         decision = self._decide(view)
         for kind, flags in (
             ("too_few_candidates", decision.has_too_few),
@@ -298,12 +308,9 @@ class SequenceAuditor(CopyOnExtend):
                 failing = known[flags[view.atom_of[known]]]
                 position = np.flatnonzero(np.isin(objects, failing))
                 found.add(prefix + kind, position, absent=len(failing) - len(position))
-        return {
-            f"{prefix}certificate": decision.has_certificate,
-            f"{prefix}alpha_by": decision.method,
-        }
+        return decision.has_certificate, decision.method
 
-    def _judge_changes(self, structure: Structure, found: Violations) -> dict[str, Any]:
+    def _judge_changes(self, structure: Structure, found: Violations) -> figures.ChangeFigures:
         """Decide cover, of former changes too; return figures."""
         k = self._params.k
         is_owned = self._published.is_owned
@@ -317,15 +324,18 @@ class SequenceAuditor(CopyOnExtend):
             found.add("change_uncovered", np.flatnonzero(np.isin(structure.vertices, uncovered)))
             position = np.flatnonzero(np.isin(structure.vertices, lost))
             found.add("cover_lost", position, absent=len(lost) - len(position))
-        return self._history.figures(self._params) | {
-            "k_delta": figures.counts(changes.k_delta, k),
-            "k_delta_real": figures.counts(changes.k_delta_real[is_owned[changes.vertices]], k),
-            "k_still": figures.counts(changes.k_still, k),
-        }
+        k_delta_all, alpha_alike = self._history.figures(self._params)
+        return figures.ChangeFigures(
+            k_delta_all=k_delta_all,
+            alpha_alike=alpha_alike,
+            k_delta=figures.counts(changes.k_delta, k),
+            k_delta_real=figures.counts(changes.k_delta_real[is_owned[changes.vertices]], k),
+            k_still=figures.counts(changes.k_still, k),
+        )
 
     def _judge_values(
         self, release: AuditedRelease, structure: Structure, found: Violations
-    ) -> dict[str, Any]:
+    ) -> figures.ValueFigures:
         """Decide whether a changed value tells a departure; return figures of all."""
         vertices = structure.vertices
         has_left = self._ownership.has_left
@@ -342,16 +352,16 @@ class SequenceAuditor(CopyOnExtend):
 
     def _figures_of_people(
         self, release: AuditedRelease, vertices: NDArray[np.int64], owned: Owned
-    ) -> dict[str, Any]:
+    ) -> figures.Published:
         """Count the candidates of everybody, and those of them that are people."""
         view = self._published
         shows = vertices if release.value_at is None else vertices[release.value_at]
         is_sensitive = view.ever_sensitive[shows] & (owned.owner >= 0)
         shares = figures.sensitive_people(view, self._params, vertices[is_sensitive])
         counted = figures.candidate_figures(view, self._params)
-        return {**counted, "alpha_real_leavers_known": shares}
+        return figures.Published(**asdict(counted), alpha_real_leavers_known=shares)
 
-    def _figures_of_newcomers(self, newcomers: NDArray[np.int64]) -> dict[str, Any]:
+    def _figures_of_newcomers(self, newcomers: NDArray[np.int64]) -> figures.ObjectCounts:
         """Count the real candidates of people with ids that are new here.
 
         Everybody is new in the first release of a sequence; it has no newcomers.

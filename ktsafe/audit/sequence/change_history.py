@@ -10,15 +10,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.sequence import figures
 from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering, grown
 from ktsafe.audit.sequence.candidate_sets import CandidateSets
+from ktsafe.audit.sequence.figures import ObjectCounts, ObjectShares, ValueFigures, counts, shares
 from ktsafe.audit.sequence.profiles import Structure, edge_ends
 from ktsafe.graph import MISSING
 from ktsafe.params import PrivacyParams
@@ -135,16 +134,15 @@ class ChangeHistory(CopyOnExtend):
         self.k_delta, self.sensitive = self.k_delta[rows], self.sensitive[rows]
         self._n_merged = len(rows)
 
-    def figures(self, params: PrivacyParams) -> dict[str, Any]:
-        """Summarize all changes."""
+    def figures(self, params: PrivacyParams) -> tuple[ObjectCounts, ObjectShares]:
+        """Summarize the candidates that changed alike, and how sensitive they are."""
         k_delta, sensitive = self.k_delta, self.sensitive
         above = sensitive * params.alpha.denominator > k_delta * params.alpha.numerator
-        return {
-            "k_delta_all": figures.counts(k_delta, params.k, self.times),
-            "alpha_alike": figures.shares(
-                sensitive / np.maximum(k_delta, 1), int(self.times[above].sum()), self.times
-            ),
-        }
+        part = sensitive / np.maximum(k_delta, 1)
+        return (
+            counts(k_delta, params.k, self.times),
+            shares(part, int(self.times[above].sum()), self.times),
+        )
 
 
 def _components(pairs: Rows) -> NDArray[np.int64]:
@@ -386,12 +384,10 @@ class ValueHistory(CopyOnExtend):
         lost = self._history.judge(candidates, k)
         return ValueChanges(k_value, changed[is_free & (k_value < k)], lost[held[lost]])
 
-    def figures(self, found: ValueChanges, params: PrivacyParams) -> dict[str, Any]:
+    def figures(self, found: ValueChanges, params: PrivacyParams) -> ValueFigures:
         """Summarize the changes of the last release, and all of them."""
-        return {
-            "k_value": figures.counts(found.k_value, params.k),
-            "k_value_all": figures.counts(self._history.k_delta, params.k),
-        }
+        k = params.k
+        return ValueFigures(counts(found.k_value, k), counts(self._history.k_delta, k))
 
 
 def _shown(release: AuditedRelease) -> Sequence[str | bool]:

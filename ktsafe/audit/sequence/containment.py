@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering
 from ktsafe.audit.sequence.continuity import EdgeAges, Owned, Ownership
+from ktsafe.audit.sequence.figures import ContainmentFigures, Persistence
 from ktsafe.audit.sequence.findings import Violations
 from ktsafe.audit.sequence.profiles import Structure, among, edge_ends, edge_keys, met, renumbered
 from ktsafe.errors import InvalidGraph
@@ -79,8 +80,6 @@ class Contained:
     ----------
     is_true:
         bool, shape (m,): whether each released edge is a true tie, in the order of their keys.
-    figures:
-        Counts, JSON-ready; private.
     overdue, unknown_owner, differing:
         int64, positions of released vertices: ends of ties missing for too long; vertices mapped
         to a person that does not exist; vertices with another quasi-identifier than declared.
@@ -92,7 +91,7 @@ class Contained:
     """
 
     is_true: NDArray[np.bool_]
-    figures: dict[str, Any]
+    figures: ContainmentFigures
     overdue: NDArray[np.int64]
     unknown_owner: NDArray[np.int64]
     differing: NDArray[np.int64]
@@ -156,20 +155,20 @@ class Containment(CopyOnExtend):
         self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
         return Contained(
             is_true=is_true,
-            figures={
-                "withheld_people": len(withheld),
-                "withheld_releases_max": int(waits.max(initial=0)),
-                "withheld_releases_median": _median(waits),
-                "erased_since": int(np.count_nonzero(~is_published & is_erased)),
-                "missing_ties": len(missing),
-                "missing_releases_max": int(ages.max(initial=0)),
-                "ties_of_withheld_people": n_ties_of_withheld,
-                "held_changes": len(differing),
-                "suppressed_values": suppressed,
-                "masked_sensitive": masked,
-                "inserted_vertices": int(np.count_nonzero(owner < 0)),
-                "inserted_edges": int(np.count_nonzero(~is_true)),
-            },
+            figures=ContainmentFigures(
+                withheld_people=len(withheld),
+                withheld_releases_max=int(waits.max(initial=0)),
+                withheld_releases_median=_median(waits),
+                erased_since=int(np.count_nonzero(~is_published & is_erased)),
+                missing_ties=len(missing),
+                missing_releases_max=int(ages.max(initial=0)),
+                ties_of_withheld_people=n_ties_of_withheld,
+                held_changes=len(differing),
+                suppressed_values=suppressed,
+                masked_sensitive=masked,
+                inserted_vertices=int(np.count_nonzero(owner < 0)),
+                inserted_edges=int(np.count_nonzero(~is_true)),
+            ),
             overdue=np.unique(ends[late]),
             unknown_owner=np.flatnonzero((owner >= 0) & ~among(owner, np.sort(people))),
             differing=differing,
@@ -197,11 +196,11 @@ class TruthComparison(CopyOnExtend):
         truth: TrueGraph | None,
         ownership: Ownership,
         found: Violations,
-    ) -> dict[str, Any]:
+    ) -> tuple[ContainmentFigures, Persistence] | None:
         """Compare with the true graph, and true ties with inserted ones."""
         if truth is None or release.owners is None:
             self._ages.add(structure.edges, None)
-            return {}
+            return None
         if len(truth.values) != len(release.categories):
             raise InvalidGraph("The true graph has other attributes than the release.")
         people = ownership.numbers_of(truth.people)
@@ -210,14 +209,13 @@ class TruthComparison(CopyOnExtend):
         found.add("owner_unknown", contained.unknown_owner)
         found.add("tie_overdue", contained.overdue)
         found.add("sensitive_differs", contained.sensitive_differs)
-        if contained.figures["withheld_people"] > declared.withheld:
+        if contained.figures.withheld_people > declared.withheld:
             found.whole("person_missing")
         if len(contained.missing_ties) > declared.held_ties:
             found.add("tie_missing", np.unique(contained.missing_ties))
         if len(contained.differing) > declared.held_changes:
             found.add("attribute_differs", contained.differing)
-        persistence = self._ages.add(structure.edges, contained.is_true)
-        return {"containment": contained.figures, "persistence": persistence}
+        return contained.figures, self._ages.add(structure.edges, contained.is_true)
 
 
 def _places(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.sequence._profiles_core import difference
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering, grown
+from ktsafe.audit.sequence.figures import Persistence
 from ktsafe.audit.sequence.findings import Violations
 from ktsafe.audit.sequence.profiles import among, runs
 from ktsafe.params import PrivacyParams
@@ -176,7 +177,7 @@ class EdgeAges(CopyOnExtend):
         self._is_true: NDArray[np.bool_] | None = None
         self._survival = np.zeros((2, 2), dtype=np.int64)
 
-    def add(self, keys: NDArray[np.int64], is_true: NDArray[np.bool_] | None) -> dict[str, Any]:
+    def add(self, keys: NDArray[np.int64], is_true: NDArray[np.bool_] | None) -> Persistence:
         """Take the ties of one more release.
 
         Parameters
@@ -185,12 +186,6 @@ class EdgeAges(CopyOnExtend):
             int64, shape (m,), ascending: a number for each tie.
         is_true:
             bool, shape (m,): whether it was a true tie at this release; None if nobody says.
-
-        Returns
-        -------
-        dict
-            `age_auc` of this release and `survival_auc` over all releases so far, None where
-            there is nothing to compare.
         """
         gained, lost = difference(keys, self._keys) if len(self._keys) else (keys, keys[:0])
         if self._is_true is not None:
@@ -218,10 +213,8 @@ class EdgeAges(CopyOnExtend):
         self._ever, self._ages, self._last = ever, ages, last
         self._keys, self._is_true = keys, is_true
         self._release += 1
-        return {
-            "age_auc": None if is_true is None else _auc(shown[is_true], shown[~is_true]),
-            "survival_auc": _survival_auc(self._survival),
-        }
+        age = None if is_true is None else _auc(shown[is_true], shown[~is_true])
+        return Persistence(age, _survival_auc(self._survival))
 
 
 def _mixed(

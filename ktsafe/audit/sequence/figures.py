@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,40 +13,130 @@ from ktsafe.audit.sequence.candidate_sets import CandidateSets
 from ktsafe.params import PrivacyParams
 
 
+class ObjectCounts(msgspec.Struct, frozen=True):
+    """Numbers of objects' candidates; None of nobody."""
+
+    vertices: int
+    min: int | None = None
+    p1: int | None = None
+    p5: int | None = None
+    median: int | None = None
+    below_k: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """The share of those with fewer than k."""
+        return self.below_k / self.vertices if self.vertices else None
+
+
+class ObjectShares(msgspec.Struct, frozen=True):
+    """Sensitive shares of candidates; `above_alpha` counts those above it."""
+
+    max: float | None = None
+    p99: float | None = None
+    p95: float | None = None
+    median: float | None = None
+    above_alpha: int = 0
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """Candidates over all objects, and people among them over owned ones."""
+
+    atoms: int
+    atom_size_min: int | None
+    candidates: ObjectCounts
+    candidates_real_leavers_known: ObjectCounts
+
+
+class Published(Candidates, frozen=True):
+    """The same of published ids, with sensitive shares of people."""
+
+    alpha_real_leavers_known: ObjectShares
+
+
+class ChangeFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Candidates that changed alike: with any release, and with this one."""
+
+    k_delta_all: ObjectCounts
+    alpha_alike: ObjectShares
+    k_delta: ObjectCounts
+    k_delta_real: ObjectCounts
+    k_still: ObjectCounts
+
+
+class ValueFigures(msgspec.Struct, frozen=True):
+    """Candidates whose value changed alike: with this release, and with any."""
+
+    k_value: ObjectCounts
+    k_value_all: ObjectCounts
+
+
+class ContainmentFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Differences of a release from the truth, counted; private."""
+
+    withheld_people: int
+    withheld_releases_max: int
+    withheld_releases_median: int
+    erased_since: int
+    missing_ties: int
+    missing_releases_max: int
+    ties_of_withheld_people: int
+    held_changes: int
+    suppressed_values: int
+    masked_sensitive: int
+    inserted_vertices: int
+    inserted_edges: int
+
+
+class Persistence(msgspec.Struct, frozen=True):
+    """Areas by which age and survival tell true ties from inserted ones.
+
+    Age is that of the last release, survival of all. None where there is nothing to compare.
+    """
+
+    age_auc: float | None
+    survival_auc: float | None
+
+
+class SequenceFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Private figures; of linked ids and of the truth where known."""
+
+    changes: ChangeFigures
+    values: ValueFigures
+    published: Published
+    newcomers: ObjectCounts
+    linked: Candidates | msgspec.UnsetType = msgspec.UNSET
+    containment: ContainmentFigures | msgspec.UnsetType = msgspec.UNSET
+    persistence: Persistence | msgspec.UnsetType = msgspec.UNSET
+
+
 def counts(
     values: NDArray[np.int64], k: int, times: NDArray[np.int64] | None = None
-) -> dict[str, Any]:
+) -> ObjectCounts:
     """Summarize numbers of candidates; quantiles are lower ones, so each was seen.
 
     `times` says how often each value counts.
     """
     if not len(values):
-        return {"vertices": 0, "min": None, "p1": None, "p5": None, "median": None, "below_k": 0}
+        return ObjectCounts(0)
     if times is None:
         times = np.ones(len(values), dtype=np.int64)
     order = np.argsort(values, kind="stable")
     until = np.cumsum(times[order])
     n = int(until[-1])
     p1, p5, median = _at(values[order], until, [(n - 1) // 100, (n - 1) // 20, (n - 1) // 2])
-    return {
-        "vertices": n,
-        "min": int(values.min()),
-        "p1": p1,
-        "p5": p5,
-        "median": median,
-        "below_k": int(times[values < k].sum()),
-    }
+    return ObjectCounts(n, int(values.min()), p1, p5, median, int(times[values < k].sum()))
 
 
 def shares(
     values: NDArray[np.float64], n_above: int, times: NDArray[np.int64] | None = None
-) -> dict[str, Any]:
+) -> ObjectShares:
     """Summarize shares; how many exceed alpha was decided on integers.
 
     `times` says how often each value counts.
     """
     if not len(values):
-        return {"max": None, "p99": None, "p95": None, "median": None, "above_alpha": 0}
+        return ObjectShares()
     if times is None:
         times = np.ones(len(values), dtype=np.int64)
     order = np.argsort(values, kind="stable")
@@ -54,13 +145,7 @@ def shares(
     # Higher quantiles, so each was seen.
     places = [-(-99 * (n - 1) // 100), -(-95 * (n - 1) // 100), n // 2]
     p99, p95, median = _at(values[order].round(6), until, places)
-    return {
-        "max": round(float(values.max()), 6),
-        "p99": p99,
-        "p95": p95,
-        "median": median,
-        "above_alpha": n_above,
-    }
+    return ObjectShares(round(float(values.max()), 6), p99, p95, median, n_above)
 
 
 def _at(values: NDArray[Any], until: NDArray[np.int64], places: list[int]) -> list[Any]:
@@ -76,7 +161,7 @@ def sizes(candidates: CandidateSets, objects: NDArray[np.int64]) -> NDArray[np.i
     return found
 
 
-def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> dict[str, Any]:
+def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> ObjectShares:
     """Summarize CS_all's greatest sensitive share at any release.
 
     Over all objects.
@@ -97,7 +182,7 @@ def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> dict[s
     return shares((worst / np.maximum(sizes, 1))[atom], int(np.count_nonzero(above[atom])))
 
 
-def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> dict[str, Any]:
+def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> Candidates:
     """Summarize candidates over all objects, and people over owned ones.
 
     Candidates are |CS_all|.
@@ -111,24 +196,24 @@ def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> dict[
     atom = candidates.atom_of
     owned = known[candidates.is_owned[known]]
     per_atom = candidates.per_atom(known)
-    return {
-        "atoms": candidates.n_atoms,
-        "atom_size_min": int(per_atom.min()) if len(per_atom) else None,
-        "candidates": counts(sizes[atom[known]], params.k),
-        "candidates_real_leavers_known": real_candidates(candidates, params, owned),
-    }
+    return Candidates(
+        atoms=candidates.n_atoms,
+        atom_size_min=int(per_atom.min()) if len(per_atom) else None,
+        candidates=counts(sizes[atom[known]], params.k),
+        candidates_real_leavers_known=real_candidates(candidates, params, owned),
+    )
 
 
 def real_candidates(
     candidates: CandidateSets, params: PrivacyParams, objects: NDArray[np.int64]
-) -> dict[str, Any]:
+) -> ObjectCounts:
     """Summarize for some objects how many members of CS_all are people today."""
     return counts(_people(candidates)[candidates.atom_of[objects]], params.k)
 
 
 def sensitive_people(
     candidates: CandidateSets, params: PrivacyParams, sensitive: NDArray[np.int64]
-) -> dict[str, Any]:
+) -> ObjectShares:
     """Summarize the sensitive share of people in owners' CS_all.
 
     Parameters

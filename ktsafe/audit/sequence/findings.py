@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, Literal, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit.sequence.audited_release import AuditedRelease
+from ktsafe.audit.sequence.figures import SequenceFigures
 from ktsafe.verify import Verdict
 
 KINDS: Final[Mapping[str, str]] = MappingProxyType(
@@ -46,14 +48,13 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
 """Every kind of violation, and what it means."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """One kind of violation at one release.
 
     Attributes
     ----------
-    kind:
-        A key of `KINDS`.
+    kind, meaning:
+        A key of `KINDS`, and what is said there.
     count:
         Vertices concerned, or 1 where it concerns the release as a whole.
     examples:
@@ -61,19 +62,37 @@ class Violation:
     """
 
     kind: str
+    meaning: str
     release_id: str
     count: int
     examples: tuple[str, ...] = ()
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "kind": self.kind,
-            "meaning": KINDS[self.kind],
-            "release_id": self.release_id,
-            "count": self.count,
-            "examples": list(self.examples),
-        }
+    @classmethod
+    def of(cls, kind: str, release_id: str, count: int = 1, examples: tuple[str, ...] = ()) -> Self:
+        """Say what the kind means."""
+        return cls(kind, KINDS[kind], release_id, count, examples)
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """Method of the decision, and whether there is a certificate."""
+
+    window: int | Literal["all"]
+    cover: bool
+    certificate: bool | msgspec.UnsetType = msgspec.UNSET
+    alpha_by: str | msgspec.UnsetType = msgspec.UNSET
+    linked_certificate: bool | msgspec.UnsetType = msgspec.UNSET
+    linked_alpha_by: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class SequenceAudit(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings as a private audit has them; `releases` were judged."""
+
+    releases: int | msgspec.UnsetType = msgspec.UNSET
+    release_id: str
+    safe: bool
+    violations: list[Violation]
+    checked: Checked
+    figures: SequenceFigures
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,18 +103,14 @@ class Findings:
     ----------
     violations:
         Empty iff the sequence up to this release keeps what is promised.
-    checked:
-        How it was decided: `window`, `alpha_by`, whether there is a `certificate`, and so on.
-    figures:
-        Private figures, JSON-ready.
     verdict:
         The strict verifier's, on this release by itself.
     """
 
     release_id: str
     violations: Sequence[Violation]
-    checked: Mapping[str, Any]
-    figures: Mapping[str, Any]
+    checked: Checked
+    figures: SequenceFigures
     verdict: Verdict
 
     @property
@@ -103,15 +118,15 @@ class Findings:
         """Whether nothing was found."""
         return not self.violations
 
-    def to_mapping(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "release_id": self.release_id,
-            "safe": self.is_safe,
-            "violations": [violation.to_mapping() for violation in self.violations],
-            "checked": dict(self.checked),
-            "figures": dict(self.figures),
-        }
+    def told(self) -> SequenceAudit:
+        """Return all but the verdict."""
+        return SequenceAudit(
+            release_id=self.release_id,
+            safe=self.is_safe,
+            violations=list(self.violations),
+            checked=self.checked,
+            figures=self.figures,
+        )
 
 
 class Violations:
@@ -124,14 +139,14 @@ class Violations:
 
     def whole(self, kind: str, count: int = 1) -> None:
         """Add a violation of the release as a whole."""
-        self.violations.append(Violation(kind, self._release.release_id, count))
+        self.violations.append(Violation.of(kind, self._release.release_id, count))
 
     def add(self, kind: str, positions: NDArray[np.int64], *, absent: int = 0) -> None:
         """Add a violation at some vertices, `absent` of which are unshown."""
         count = len(positions) + absent
         if count:
             names = tuple(self._ids(positions[: self._examples_max].tolist()))
-            self.violations.append(Violation(kind, self._release.release_id, count, names))
+            self.violations.append(Violation.of(kind, self._release.release_id, count, names))
 
     def _ids(self, positions: Iterable[int]) -> Iterable[str]:
         return (self._release.ids[v] for v in positions)

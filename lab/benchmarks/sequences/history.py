@@ -135,7 +135,7 @@ class History:
             2 * n_latest / max(len(latest) + len(truth), 1),
             (n_edges + len(truth) - 2 * n_true) / max(len(truth), 1),
             self._age_auc(released, is_true),
-            summary(conclusions(graph, released.graph))["wrong_share"] or 0.0,
+            summary(conclusions(graph, released.graph)).wrong_share or 0.0,
             is_unmoved,
         )
         self.slots.append(slot)

@@ -20,11 +20,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
 
+from msgspec.structs import asdict
+
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.anonymization.strategies import Effort, RareQi, Request, check_strategy
-from ktsafe.audit.model import Audit
+from ktsafe.audit import ReleaseAudit
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.params import Reading
+from ktsafe.stream.files.audit_model import Utility
 from ktsafe.stream.files.release_figures import WORTH, worth_of
 from ktsafe.stream.process import logs
 from ktsafe.stream.workers.pool import Workers
@@ -252,7 +255,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     traced = trace(graph, released, result.origin)
     audit = audit_traced(traced, params, certificate=result.shift)
     found |= _audit_columns(audit)
-    found |= cost_over_bound(traced, params, audit["cost"])
+    found |= cost_over_bound(traced, params, audit.cost)
     beta = beta_figures(released, params) or {}
     found |= {"beta_median": beta.get("median"), "beta_above_t": beta.get("vertices_above_t")}
     if task.utility:
@@ -262,41 +265,40 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     return found
 
 
-def _audit_columns(audit: dict[str, Any]) -> Row:
-    cost, privacy = audit["cost"], audit["privacy"]["all"]
-    inserted_only = audit["privacy"]["protected_by_inserted_only"]
-    in_ps = privacy.get("k_known_in_ps", {"min": None, "share": None})
+def _audit_columns(audit: ReleaseAudit) -> Row:
+    cost, privacy = audit.cost, audit.privacy.all
+    inserted_only, in_ps = audit.privacy.protected_by_inserted_only, privacy.k_known_in_ps
     return {
-        **{name: cost[name] for name in COST_PARTS},
-        **worth_of(Audit.of(audit)),
-        "cost": cost["total"],
-        "share_of_k_copies": cost["share_of_k_copies"],
-        "k_real_min": privacy["k_real"]["min"],
-        "k_real_share_below_k": privacy["k_real"]["share"],
-        "k_known_min": privacy["k_known"]["min"],
-        "k_known_share_below_k": privacy["k_known"]["share"],
-        "k_known_in_ps_min": in_ps["min"],
-        "k_known_in_ps_share_below_k": in_ps["share"],
-        "k_real_share_below_k_in_larger_classes": inserted_only["share_of_larger_classes"],
-        "protected_by_inserted_only": inserted_only["vertices"],
-        "alpha_real_max": privacy["alpha_real"]["max"],
-        "alpha_real_above": privacy["alpha_real"]["above_alpha"],
+        **{name: getattr(cost, name) for name in COST_PARTS},
+        **worth_of(audit.usefulness),
+        "cost": cost.total,
+        "share_of_k_copies": cost.share_of_k_copies,
+        "k_real_min": privacy.k_real.min,
+        "k_real_share_below_k": privacy.k_real.share,
+        "k_known_min": privacy.k_known.min,
+        "k_known_share_below_k": privacy.k_known.share,
+        "k_known_in_ps_min": in_ps.min if in_ps else None,
+        "k_known_in_ps_share_below_k": in_ps.share if in_ps else None,
+        "k_real_share_below_k_in_larger_classes": inserted_only.share_of_larger_classes,
+        "protected_by_inserted_only": inserted_only.vertices,
+        "alpha_real_max": privacy.alpha_real.max,
+        "alpha_real_above": privacy.alpha_real.above_alpha,
     }
 
 
-def _utility_columns(figures: dict[str, Any]) -> Row:
+def _utility_columns(figures: Utility) -> Row:
     row: Row = {
-        "degree_emd": figures["degree_emd"],
-        "pagerank_overlap": figures["pagerank"]["overlap"],
-        "ami": figures["communities"]["ami"],
-        "ami_again": figures["communities"]["ami_again"],
+        "degree_emd": figures.degree_emd,
+        "pagerank_overlap": figures.pagerank.overlap,
+        "ami": figures.communities.ami,
+        "ami_again": figures.communities.ami_again,
     }
     for of in ("original", "released"):
-        structure = dict(figures[of])
+        structure = asdict(getattr(figures, of))
         by_attribute = structure.pop("assortativity")
         structure |= {f"assortativity_{name}": value for name, value in by_attribute.items()}
-        structure["connected_pairs"] = figures["paths"]["connected"].get(of)
-        structure["mean_hops"] = figures["paths"]["mean_hops"].get(of)
+        structure["connected_pairs"] = getattr(figures.paths.connected, of)
+        structure["mean_hops"] = getattr(figures.paths.mean_hops, of)
         row |= {f"{name}_{of}": value for name, value in structure.items()}
     return row
 

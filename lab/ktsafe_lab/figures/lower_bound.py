@@ -57,13 +57,10 @@ bound 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit import Traced
+from ktsafe.audit import Cost, Traced
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe_lab.figures._lower_bound_core import cheapest_blocks
@@ -135,7 +132,7 @@ def crowded_hubs_bound(classes: list[NDArray[np.int64]], k: int, slack: int) -> 
 
 
 def cost_over_bound(
-    traced: Traced, params: PrivacyParams, cost: Mapping[str, Any]
+    traced: Traced, params: PrivacyParams, cost: Cost
 ) -> dict[str, int | float | None]:
     """Return the `lower_bound` of a release's cost, and the cost as `times_lower_bound`.
 
@@ -152,7 +149,7 @@ def cost_over_bound(
     if not params.sees_stars:
         return {"lower_bound": None, "times_lower_bound": None}
     bound = insertion_lower_bound(traced.shown, params)
-    bound += cost["deleted_vertices"] + cost["edges_of_withheld"]
-    only_inserts = cost["deleted_edges"] == cost["edges_of_withheld"]
-    times = round(cost["total"] / bound, 6) if bound and only_inserts else None
+    bound += cost.deleted_vertices + cost.edges_of_withheld
+    only_inserts = cost.deleted_edges == cost.edges_of_withheld
+    times = round(cost.total / bound, 6) if bound and only_inserts else None
     return {"lower_bound": bound, "times_lower_bound": times}

@@ -403,6 +403,6 @@ def test_whole_groups_change_alike() -> None:
     auditor = AlignedAuditor(Promise("all", cover=True), workers=1)
     auditor.extend(audited(sequence))
     sequence.advance(world.change(ties=4), np.random.default_rng(0))
-    changes = auditor.extend(audited(sequence)).figures["changes"]["k_delta"]
-    assert changes["vertices"] > 0
-    assert changes["min"] >= PARAMS.k
+    changes = auditor.extend(audited(sequence)).figures.changes.k_delta
+    assert changes.vertices > 0
+    assert changes.min >= PARAMS.k

@@ -118,8 +118,8 @@ def test_the_private_audit_is_the_same_as_with_values_in_place() -> None:
             )
         )
     assert audits[0] == audits[1]
-    assert audits[0]["suppressed"]["sensitive_values"] == 0
-    assert audits[0]["privacy"]["all"]["alpha_real"]["above_alpha"] == 0
+    assert audits[0].suppressed.sensitive_values == 0
+    assert audits[0].privacy.all.alpha_real.above_alpha == 0
 
 
 def test_a_trace_refuses_values_that_stand_nowhere() -> None:

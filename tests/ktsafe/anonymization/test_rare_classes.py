@@ -85,9 +85,9 @@ def test_withheld_people_take_their_edges_along() -> None:
     outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
     assert sorted(outcome.origin.tolist()) == [0, 1, 3]
     assert outcome.n_original == 4
-    cost = audit_release(graph, outcome.graph, params, original_of=outcome.origin)["cost"]
-    assert (cost["deleted_vertices"], cost["deleted_edges"]) == (1, 2)
-    assert (cost["inserted_vertices"], cost["inserted_edges"], cost["total"]) == (0, 0, 3)
+    cost = audit_release(graph, outcome.graph, params, original_of=outcome.origin).cost
+    assert (cost.deleted_vertices, cost.deleted_edges) == (1, 2)
+    assert (cost.inserted_vertices, cost.inserted_edges, cost.total) == (0, 0, 3)
 
 
 def test_no_more_values_are_hidden_than_a_class_has_too_many() -> None:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.service import attacker
 from ktsafe.assess.service.attacker import Attacker
+from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
-from ktsafe.audit.model import Audit
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.assessment import AttackSettings, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
+from ktsafe.stream.files.audit_model import AttackFindings
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from tests.ktsafe.assess.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
@@ -68,15 +70,14 @@ def broken_case() -> Case:
 def test_figures_are_those_of_the_suite() -> None:
     """What the service tells is what `ktsafe audit --attacks` finds, in its words, JSON-ready."""
     it = small_case()
-    told = Attacker(PATIENT).check(shown(it), PARAMS, go_on)["attacks"]
+    told = Attacker(PATIENT).check(shown(it), PARAMS, go_on).attacks
     rng = np.random.default_rng(0)
     names = [name for name in ATTACKS_TOLD if name in ATTACKS]
     expected = run(it, PARAMS, rng, attacks=[name for name in names if name != MEMBERSHIP])
     expected += membership(it.original, PARAMS)
-    assert told["results"] == [result.to_mapping() for result in expected]
-    assert told["unfinished"] == []
-    assert json.loads(json.dumps(told)) == told
-    assert set(attacks_of(Audit.of({"attacks": told}))) == set(names)
+    assert told.results == results_told(expected)
+    assert told.unfinished == []
+    assert set(attacks_of(SimpleNamespace(attacks=told))) == set(names)
 
 
 def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
@@ -87,8 +88,8 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
     service = Attacker(PATIENT)
 
     def told(sequence_id: str) -> set[str]:
-        found = service.check(shown(small_case(), sequence_id), PARAMS, go_on)["attacks"]
-        return {result["attack"] for result in found["results"] if "changes" in result["attack"]}
+        found = service.check(shown(small_case(), sequence_id), PARAMS, go_on).attacks
+        return {result.attack for result in found.results if "changes" in result.attack}
 
     both = {"changes.consecutive.true", "changes.consecutive.shown"}
     assert told("s") == set()
@@ -109,9 +110,9 @@ def test_net_changes_are_attacked_since_the_last_release_but_one(
     service = Attacker(PATIENT)
 
     def told() -> list[str]:
-        found = service.check(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
+        found = service.check(shown(small_case(), "s"), PARAMS, go_on).attacks.results
         service.end_build(staged=True)
-        return [result["attack"] for result in found]
+        return [result.attack for result in found]
 
     assert [told() for _ in range(4)] == [[], [], ["net_changes.two"], ["net_changes.two"]]
 
@@ -124,9 +125,9 @@ def test_friends_are_attacked_over_the_releases_that_are_kept(
     service = Attacker(PATIENT)
 
     def told() -> list[str]:
-        found = service.check(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
+        found = service.check(shown(small_case(), "s"), PARAMS, go_on).attacks.results
         service.end_build(staged=True)
-        return [result["attack"] for result in found]
+        return [result.attack for result in found]
 
     names = ["friends_values_over_time.all", "sensitive_by_friends_over_time.named"]
     assert [told(), told()] == [[], [*names, "friends_degrees_over_time.order"]]
@@ -145,8 +146,8 @@ def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.Monk
         it.original.subgraph(people), it.released.subgraph(order), place[it.original_of[order]]
     )
     now = dataclasses.replace(shown(again, lives=people), ids=shown(it).ids[order])
-    found = service.check(now, PARAMS, go_on)["attacks"]["results"]
-    changed = [result["targets"] for result in found if result["attack"].startswith("changes")]
+    found = service.check(now, PARAMS, go_on).attacks.results
+    changed = [result["targets"] for result in found if result.attack.startswith("changes")]
     assert changed == [0, 0]
 
 
@@ -170,7 +171,7 @@ def test_who_left_is_attacked_by_what_the_release_before_knew(
             np.where(it.original_of == 0, -1, it.original_of - 1),
         )
         now = dataclasses.replace(shown(after, lives=stayed), ids=shown(it).ids)
-        (found,) = service.check(now, PARAMS, go_on)["attacks"]["results"]
+        (found,) = service.check(now, PARAMS, go_on).attacks.results
         assert (found["attack"], found["targets"]) == ("departure.named", 1)
         assert found["value"] == pytest.approx(expected or found["control"])
 
@@ -180,9 +181,9 @@ def test_a_release_that_is_surely_found_out_is_held_where_that_is_asked(
 ) -> None:
     """The positive control is told in either case, and stopped with `hold` alone."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
-    told = Attacker(PATIENT).check(shown(broken_case()), PARAMS, go_on)["attacks"]
-    assert any(result["is_broken"] for result in told["results"])
-    assert attacks_of(Audit.of({"attacks": told}))["one_hop"].is_broken
+    told = Attacker(PATIENT).check(shown(broken_case()), PARAMS, go_on).attacks
+    assert any(result.is_broken for result in told.results)
+    assert attacks_of(SimpleNamespace(attacks=told))["one_hop"].is_broken
     with pytest.raises(FoundByAttack):
         Attacker(AttackSettings(600.0, hold=True)).check(shown(broken_case()), PARAMS, go_on)
 
@@ -210,11 +211,11 @@ def test_a_spent_budget_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         return []
 
     attacks(monkeypatch, endless)
-    told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on)["attacks"]
+    told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on).attacks
     before = json.dumps(told)
     never.set()
-    assert [result["attack"] for result in told["results"]] == ["one_hop.joint"]
-    assert told["unfinished"] == list(ATTACKS_TOLD[1:])
+    assert [result.attack for result in told.results] == ["one_hop.joint"]
+    assert told.unfinished == list(ATTACKS_TOLD[1:])
     assert json.dumps(told) == before
 
 
@@ -226,9 +227,9 @@ def test_an_attack_that_fails_costs_its_figures_only(monkeypatch: pytest.MonkeyP
 
     attacks(monkeypatch, fails)
     patient = Attacker(AttackSettings(600.0, hold=True))
-    told = patient.check(shown(small_case()), PARAMS, go_on)["attacks"]
-    assert len(told["results"]) == 1
-    assert told["unfinished"] == list(ATTACKS_TOLD[1:])
+    told = patient.check(shown(small_case()), PARAMS, go_on).attacks
+    assert len(told.results) == 1
+    assert told.unfinished == list(ATTACKS_TOLD[1:])
 
 
 @pytest.mark.parametrize("low", [0.05, 0.2, 0.21])
@@ -241,7 +242,7 @@ def test_one_figure_of_many_holds_a_release(monkeypatch: pytest.MonkeyPatch, low
         with pytest.raises(FoundByAttack):
             service.check(shown(small_case()), PARAMS, go_on)
     else:
-        assert len(service.check(shown(small_case()), PARAMS, go_on)["attacks"]["results"]) == 2
+        assert len(service.check(shown(small_case()), PARAMS, go_on).attacks.results) == 2
 
 
 def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,8 +253,8 @@ def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.Monk
             pass
 
     attacks(monkeypatch, endless)
-    told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on)["attacks"]
-    assert told["unfinished"] == list(ATTACKS_TOLD[1:])
+    told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on).attacks
+    assert told.unfinished == list(ATTACKS_TOLD[1:])
     for thread in threading.enumerate():
         if thread.name == "ktsafe-attacks":
             thread.join(60.0)
@@ -287,14 +288,14 @@ def test_what_swallows_the_end_of_an_attack_hears_it_again(
     attacks(monkeypatch, endless)
     gc.callbacks.append(slow)
     try:
-        told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on)["attacks"]
+        told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on).attacks
         for thread in threading.enumerate():
             if thread.name.startswith("ktsafe-attacks"):
                 thread.join(60.0)
                 assert not thread.is_alive()
     finally:
         gc.callbacks.remove(slow)
-    assert told["unfinished"] == list(ATTACKS_TOLD[1:])
+    assert told.unfinished == list(ATTACKS_TOLD[1:])
     assert len(dropped) == seed + 1
     assert collecting
     assert gc.isenabled()
@@ -307,29 +308,29 @@ def test_figures_stand_until_the_truth_has_changed(monkeypatch: pytest.MonkeyPat
     service, it = Attacker(PATIENT), small_case()
     other = dataclasses.replace(it, original=it.original.subgraph(np.arange(60)[::-1]))
 
-    def told(case: Case, release_id: str, *, staged: bool = True) -> dict[str, Any]:
+    def told(case: Case, release_id: str, *, staged: bool = True) -> AttackFindings:
         now = dataclasses.replace(shown(case), release_id=release_id)
         found = service.check(now, PARAMS, go_on)
         service.end_build(staged=staged)
         return found
 
-    def standing(found: dict[str, Any]) -> tuple[object, object]:
-        results = found["attacks"]["results"]
-        return [r for r in results if not r["attack"].startswith("changes")], found["afresh"]
+    def standing(found: AttackFindings) -> tuple[object, object]:
+        results = found.attacks.results
+        return [r for r in results if not r.attack.startswith("changes")], found.afresh
 
-    def attacks(found: dict[str, Any]) -> set[str]:
-        return {each["attack"].partition(".")[0] for each in found["attacks"]["results"]}
+    def attacks(found: AttackFindings) -> set[str]:
+        return {each.attack.partition(".")[0] for each in found.attacks.results}
 
-    assert "of" not in told(it, "0", staged=False)["attacks"]
+    assert told(it, "0", staged=False).attacks.of is None
     found = [told(it, name) for name in "12345"]
-    assert [each["attacks"].get("of") for each in found] == [None, None, None, "3", "3"]
+    assert [each.attacks.of for each in found] == [None, None, None, "3", "3"]
     assert standing(found[2]) == standing(found[3]) == standing(found[4])
     assert attacks(found[0]) == {"one_hop"}
     assert attacks(found[4]) == {"one_hop", "changes", over_time}
     changed = told(other, "6")
-    assert "of" not in changed["attacks"]
+    assert changed.attacks.of is None
     assert standing(changed) != standing(found[4])
-    assert told(other, "7")["attacks"]["of"] == "6"
+    assert told(other, "7").attacks.of == "6"
 
 
 def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,7 +341,7 @@ def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.Monke
     cases = (it, dataclasses.replace(it, released=it.released.subgraph(np.arange(63)[::-1])))
     for number in range(9):
         now = dataclasses.replace(shown(cases[number % 2]), release_id=str(number))
-        of.append(service.check(now, PARAMS, go_on)["attacks"].get("of"))
+        of.append(service.check(now, PARAMS, go_on).attacks.of)
         service.end_build(staged=True)
     assert of == [None, None, None, "2", "2", None, "5", "5", None]
 
@@ -350,7 +351,7 @@ def test_a_release_that_may_be_held_is_attacked_whole(monkeypatch: pytest.Monkey
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("own_account",))
     service = Attacker(AttackSettings(600.0, hold=True))
     for _ in range(4):
-        assert "of" not in service.check(shown(small_case()), PARAMS, go_on)["attacks"]
+        assert service.check(shown(small_case()), PARAMS, go_on).attacks.of is None
         service.end_build(staged=True)
 
 
@@ -390,6 +391,7 @@ import sys, threading
 import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.assess.service.attacker import Attacker
+from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
 from ktsafe.stream.assessment import AttackSettings, GatedRelease
 from tests.ktsafe.assess.attacks.releases import noisy, random_graph
@@ -466,9 +468,8 @@ def test_what_a_rebase_would_bring_is_told_last_of_all(monkeypatch: pytest.Monke
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
     it = small_case()
     told = Attacker(PATIENT).check(shown(it), PARAMS, go_on)
-    assert list(told) == ["attacks", "afresh"]
-    assert told["afresh"] == afresh(it.original, PARAMS)
-    assert 0 < told["afresh"]["edges"]["f1"] <= 1
+    assert told.afresh == afresh(it.original, PARAMS)
+    assert 0 < told.afresh.edges.f1 <= 1
 
 
 def test_without_a_budget_nothing_is_attacked(tmp_path: Path) -> None:

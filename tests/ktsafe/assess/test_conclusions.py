@@ -20,7 +20,7 @@ def test_the_truth_has_no_errors():
     """Nothing is wrong about the graph itself."""
     found = conclusions(two_kinds(30), two_kinds(30))
     assert {one.error for one in found} == {0.0}
-    assert summary(found)["wrong_share"] == 0
+    assert summary(found).wrong_share == 0
 
 
 def test_ties_that_are_not_shown_are_told():
@@ -32,8 +32,8 @@ def test_ties_that_are_not_shown_are_told():
     assert found["kind=kind0: ties a person"].error == pytest.approx(1 / 3)
     assert found["kind=kind0: share of people"].error == 0
     told = summary(list(found.values()))
-    assert (told["cells"], told["cells_empty"]) == (3, 1)
-    assert told["wrong_share"] == pytest.approx(5 / 9, abs=1e-6)
+    assert (told.cells, told.cells_empty) == (3, 1)
+    assert told.wrong_share == pytest.approx(5 / 9, abs=1e-6)
 
 
 def test_values_that_are_not_released_are_wrong_altogether():
@@ -47,7 +47,7 @@ def test_values_that_are_not_released_are_wrong_altogether():
 def test_an_empty_truth_has_no_conclusions():
     """There is nothing to conclude, and no share of it."""
     found = conclusions(graph_of([0], [False], []), graph_of([0], [False], []))
-    assert summary(found)["wrong_share"] is None
+    assert summary(found).wrong_share is None
 
 
 def test_the_worst_comes_first_and_no_value_is_named():
@@ -55,11 +55,11 @@ def test_the_worst_comes_first_and_no_value_is_named():
     graph = two_kinds(30)
     told = summary(conclusions(graph, two_kinds(0)))
     first, errors = (
-        told["worst"][0],
-        [abs(row["released"] - row["true"]) / row["true"] for row in told["worst"]],
+        told.worst[0],
+        [abs(row.released - row.true) / row.true for row in told.worst],
     )
     assert errors == sorted(errors, reverse=True)
     assert min(errors) > 0.2
     assert (first["of"], first["by"], first["released"]) == ("assortativity", "kind", 1.0)
     assert "kind0" not in str(told)
-    assert [row["ranks"] for row in told["mixing"]["kind"]] == [[1, 1], [1, 2], [2, 2]]
+    assert [row.ranks for row in told.mixing["kind"]] == [[1, 1], [1, 2], [2, 2]]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from scipy import stats
 
 from ktsafe import AttributedGraph, Schema
@@ -45,7 +46,9 @@ def plain(graph):
 
 def figures(original, released, seed=0, **options):
     """Return the utility figures after a round trip through JSON."""
-    found = utility_figures(trace(original, released, **options), rng=np.random.default_rng(seed))
+    found = to_builtins(
+        utility_figures(trace(original, released, **options), rng=np.random.default_rng(seed))
+    )
     return json.loads(json.dumps(found, allow_nan=False))
 
 
@@ -54,7 +57,7 @@ def figures(original, released, seed=0, **options):
 def test_the_structure_is_that_of_networkx(small):
     """Clustering, transitivity, components and assortativity equal networkx's on any graph."""
     graph = attributed(small)
-    found, other = structure(graph), graph.to_networkx()
+    found, other = to_builtins(structure(graph)), graph.to_networkx()
     n = graph.n_vertices
     assert found["transitivity"] == pytest.approx(nx.transitivity(other), abs=1e-6)
     if n == 0:

@@ -7,8 +7,10 @@ import json
 
 import numpy as np
 import pytest
+from msgspec import to_builtins
 
-from ktsafe.audit.freshness import AGE_MAX, AGES, RECENT, Freshness, Recent, ReleaseView, follow
+from ktsafe.audit.changes_by_age import AGE_MAX, AGES, RECENT, Freshness
+from ktsafe.audit.freshness import Recent, ReleaseView, follow
 from ktsafe.graph.edges import edge_keys
 
 Pair = tuple[int, int]
@@ -218,7 +220,7 @@ def test_the_mapping_tells_shares_and_ratios() -> None:
     recent, _ = follow(None, None, first)
     recent, _ = follow(recent, first, then)
     _, found = follow(recent, then, then)
-    told = found.to_mapping()
+    told = to_builtins(found.told())
     assert json.loads(json.dumps(told)) == told
     assert set(told["ties"]) == {*map(str, AGES), RECENT}
     assert told["ties"]["1"] == {

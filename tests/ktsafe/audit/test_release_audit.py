@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 import ktsafe.audit.privacy_figures as privacy_module
 from ktsafe import InvalidGraph
@@ -34,18 +35,18 @@ def test_cost_of_the_paper_example() -> None:
     cost = cost_parts(
         trace(attributed(paper_original()), attributed(paper_anonymized())), params_of(EXACT)
     )
-    assert [cost[part] for part in ("inserted_vertices", "inserted_edges")] == [2, 2]
-    assert [cost[part] for part in ("deleted_vertices", "deleted_edges")] == [0, 0]
-    assert cost["total"] == 4
-    assert cost["k_copies"] == 11
-    assert cost["share_of_k_copies"] == round(4 / 11, 6)
+    assert [cost.inserted_vertices, cost.inserted_edges] == [2, 2]
+    assert [cost.deleted_vertices, cost.deleted_edges] == [0, 0]
+    assert cost.total == 4
+    assert cost.k_copies == 11
+    assert cost.share_of_k_copies == round(4 / 11, 6)
 
 
 def test_k_copies_follow_alpha() -> None:
     """Below alpha = 1/k more copies are needed, so the yardstick is longer."""
     graph = attributed(paper_original())
     cost = cost_parts(trace(graph, graph), params_of(EXACT._replace(alpha=Fraction(1, 10))))
-    assert cost["k_copies"] == 9 * 11
+    assert cost.k_copies == 9 * 11
 
 
 def test_cost_under_a_mapping() -> None:
@@ -55,8 +56,8 @@ def test_cost_under_a_mapping() -> None:
     released = Small([(0,)] * 4, [False] * 4, [(0, 2), (2, 1), (0, 3)])
     behind = np.array([2, -1, 1, 0])
     cost = cost_parts(trace(attributed(original), attributed(released), behind), params_of(EXACT))
-    assert (cost["inserted_vertices"], cost["deleted_vertices"]) == (1, 1)
-    assert (cost["inserted_edges"], cost["deleted_edges"]) == (2, 2)
+    assert (cost.inserted_vertices, cost.deleted_vertices) == (1, 1)
+    assert (cost.inserted_edges, cost.deleted_edges) == (2, 2)
 
 
 @st.composite
@@ -99,7 +100,7 @@ def test_privacy_figures_agree_with_the_definitions(
     assert figures.k_known_ps.tolist() == [
         len(candidates & ps) for candidates, ps in zip(known, sets, strict=True)
     ]
-    json.dumps(figures.to_mapping(), allow_nan=False)
+    json.dumps(to_builtins(figures.summary()), allow_nan=False)
 
 
 def test_copies_protect_nobody_by_real_people() -> None:
@@ -109,28 +110,28 @@ def test_copies_protect_nobody_by_real_people() -> None:
     audit = audit_release(
         attributed(original), attributed(copies(original, 3)), params_of(tolerance)
     )
-    everybody = audit["privacy"]["all"]
-    assert everybody["k_claimed"]["min"] == 3
-    assert everybody["k_real"]["min"] == 1
-    assert everybody["k_known"]["min"] >= 3
-    assert everybody["alpha_real"]["max"] == 1.0
-    assert everybody["alpha"]["above_alpha"] == 0
-    assert everybody["alpha_real"]["above_alpha"] == 1
-    by_inserted = audit["privacy"]["protected_by_inserted_only"]
-    assert by_inserted["vertices"] == 6
-    assert audit["cost"]["total"] == audit["cost"]["k_copies"]
-    assert audit["cost"]["share_of_k_copies"] == 1.0
+    everybody = audit.privacy.all
+    assert everybody.k_claimed.min == 3
+    assert everybody.k_real.min == 1
+    assert everybody.k_known.min >= 3
+    assert everybody.alpha_real.max == 1.0
+    assert everybody.alpha.above_alpha == 0
+    assert everybody.alpha_real.above_alpha == 1
+    by_inserted = audit.privacy.protected_by_inserted_only
+    assert by_inserted.vertices == 6
+    assert audit.cost.total == audit.cost.k_copies
+    assert audit.cost.share_of_k_copies == 1.0
 
 
 def test_bands_partition_the_real_vertices() -> None:
     """Every real vertex is in exactly one degree band and one class-size band."""
     original = paper_original()
-    privacy = audit_release(attributed(original), attributed(paper_anonymized()), params_of(EXACT))[
-        "privacy"
-    ]
-    assert [(row["from"], row["to"]) for row in privacy["by_true_degree"]] == [(1, 1), (2, 3)]
-    assert [row["vertices"] for row in privacy["by_true_degree"]] == [4, 2]
-    assert sum(row["vertices"] for row in privacy["by_class_size"]) == 6
+    privacy = audit_release(
+        attributed(original), attributed(paper_anonymized()), params_of(EXACT)
+    ).privacy
+    assert [(row.first, row.last) for row in privacy.by_true_degree] == [(1, 1), (2, 3)]
+    assert [row.vertices for row in privacy.by_true_degree] == [4, 2]
+    assert sum(row.vertices for row in privacy.by_class_size) == 6
 
 
 def test_many_pairs_are_sampled() -> None:
@@ -139,7 +140,7 @@ def test_many_pairs_are_sampled() -> None:
     figures = privacy_figures(
         trace(attributed(graph), attributed(graph)), params_of(EXACT), pairs_max=40
     )
-    asked = figures.to_mapping()["k_known_asked"]
+    asked = figures.summary().k_known_asked
     assert 0 < asked < 30
     assert asked == len(figures.k_known)
     whole = privacy_figures(trace(attributed(graph), attributed(graph)), params_of(EXACT))
@@ -158,9 +159,9 @@ def test_empty_release() -> None:
     """Nothing in, nothing out: the audit is still valid JSON."""
     empty = attributed(Small([], [], []))
     audit = audit_release(empty, empty, params_of(EXACT))
-    assert audit["cost"]["total"] == 0
-    assert audit["cost"]["share_of_k_copies"] is None
-    json.dumps(audit, allow_nan=False)
+    assert audit.cost.total == 0
+    assert audit.cost.share_of_k_copies is None
+    json.dumps(to_builtins(audit), allow_nan=False)
 
 
 @pytest.mark.parametrize("behind", [[0, 0], [0], [0, 2], [0, 1, -1]])

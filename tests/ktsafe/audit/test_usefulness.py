@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from ktsafe.audit import Overlap, Traced, audit_release, cost_parts, trace, usefulness
 from ktsafe.params import PrivacyParams
@@ -61,11 +62,11 @@ def test_counts_are_those_of_sets(graphs: tuple[Small, Small, list[int]]) -> Non
         assert overlap.cost == len(true ^ shown)
         assert overlap.shared == len(true & shown)
         precision, recall = overlap.precision, overlap.recall
-        assert precision == (len(true & shown) / len(shown) if shown else None)
-        assert recall == (len(true & shown) / len(true) if true else None)
+        assert precision == (round(len(true & shown) / len(shown), 6) if shown else None)
+        assert recall == (round(len(true & shown) / len(true), 6) if true else None)
         if precision and recall:
             assert overlap.f1 is not None
-            assert abs(overlap.f1 - 2 / (1 / precision + 1 / recall)) < 1e-12
+            assert abs(overlap.f1 - 2 / (1 / precision + 1 / recall)) < 1e-5
         else:
             assert not overlap.f1
     assert found.costs_more_than_nothing == (found.edges.cost > len(original.edges))
@@ -77,7 +78,7 @@ def test_cost_parts_add_up_to_both_costs(graphs: tuple[Small, Small, list[int]])
     """The cost of Equation 1 is the cost of edges and the cost of vertices."""
     traced = _traced(graphs)
     found = usefulness(traced)
-    assert cost_parts(traced, PARAMS)["total"] == found.edges.cost + found.vertices.cost
+    assert cost_parts(traced, PARAMS).total == found.edges.cost + found.vertices.cost
 
 
 def test_ties_of_withheld_people_are_missed() -> None:
@@ -86,12 +87,12 @@ def test_ties_of_withheld_people_are_missed() -> None:
     released = _graph(2, {frozenset((0, 1))})
     found = usefulness(_traced((original, released, [0, 1])))
     assert (found.edges.precision, found.edges.recall) == (1.0, 0.5)
-    assert (found.vertices.precision, found.vertices.recall) == (1.0, 2 / 3)
+    assert (found.vertices.precision, found.vertices.recall) == (1.0, 0.666667)
 
 
 def test_shares_of_nothing_are_unknown() -> None:
     """No edges at all: nothing was lost. Edges where none are: worse than nothing."""
-    assert Overlap(0, 0, 0).to_mapping() == {
+    assert to_builtins(Overlap.of(0, 0, 0)) == {
         "true": 0,
         "released": 0,
         "shared": 0,
@@ -101,7 +102,7 @@ def test_shares_of_nothing_are_unknown() -> None:
         "recall": None,
         "f1": None,
     }
-    nothing = Overlap(true=3, released=0, shared=0)
+    nothing = Overlap.of(true=3, released=0, shared=0)
     assert (nothing.cost_share, nothing.precision, nothing.recall, nothing.f1) == (1, None, 0, 0)
     invented = usefulness(_traced((_graph(2, set()), _graph(2, {frozenset((0, 1))}), [0, 1])))
     assert invented.costs_more_than_nothing
@@ -112,6 +113,6 @@ def test_the_audit_tells_it() -> None:
     """Usefulness stands beside the cost in the audit of a release, JSON-ready."""
     graph = attributed(_graph(3, {frozenset((0, 1)), frozenset((1, 2))}))
     audit = audit_release(graph, graph, PARAMS)
-    assert audit["usefulness"] == usefulness(trace(graph, graph)).to_mapping()
-    assert audit["usefulness"]["edges"]["f1"] == 1.0
-    json.dumps(audit, allow_nan=False)
+    assert audit.usefulness == usefulness(trace(graph, graph))
+    assert audit.usefulness.edges.f1 == 1.0
+    json.dumps(to_builtins(audit), allow_nan=False)

@@ -543,7 +543,7 @@ def test_the_library_is_as_able_as_the_commands(tmp_path) -> None:
     """Attacks, audit, report page and folders of one release, which the verifier passes."""
     safe = protected(karate(), strategy="aligned", min_f1=0)
     assert {one.attack.partition(".")[0] for one in safe.attack(["one_hop"])} == {"one_hop"}
-    assert safe.audit()["usefulness"]["edges"]["true"] == karate().number_of_edges()
+    assert safe.audit().usefulness.edges.true == karate().number_of_edges()
     page = safe.to_html()
     assert page.startswith("<!DOCTYPE html>")
     assert NAME not in page

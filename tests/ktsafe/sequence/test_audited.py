@@ -39,5 +39,5 @@ def test_the_auditor_confirms_guarantee_and_cover() -> None:
     for i in range(8):
         sequence.advance(world.change(**SLOTS[i % len(SLOTS)]), rng)
         findings = auditor.extend(audited(sequence))
-        assert findings.is_safe, findings.to_mapping()
+        assert findings.is_safe, findings.told()
     assert sequence.figures().moves["pairs_raised"] > 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ktsafe.audit.model import StatisticsBudget
 from ktsafe.stream.commands.status import _lines
+from ktsafe.stream.files.audit_model import StatisticsBudget
 from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import (
     Attacked,

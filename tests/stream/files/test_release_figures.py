@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.audit.model import Audit
 from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.release_figures import (
     COST_PARTS,
     recent_releases,

@@ -277,7 +277,7 @@ def test_what_the_auditor_refuses_leaves_no_trace(tmp_path, monkeypatch, at):
 
 
 def linked_violation(release_id):
-    return Violation("too_few_candidates", release_id, 1)
+    return Violation.of("too_few_candidates", release_id, 1)
 
 
 def test_the_gate_judges_the_bytes(tmp_path, monkeypatch):
@@ -395,12 +395,12 @@ def test_the_guarantee_is_said_in_words():
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_gate_refuses_all_but_what_goes_beyond_the_promise(kind):
     """Every finding withholds the release, but for those about people with several ids."""
-    found = [Violation(kind, "r", 1)]
+    found = [Violation.of(kind, "r")]
     if kind.startswith("linked_"):
         linked._raise_if_broken(found)
     else:
         with pytest.raises(NotKTSafe, match=kind):
-            linked._raise_if_broken([*found, Violation("linked_undecided", "r", 1)])
+            linked._raise_if_broken([*found, Violation.of("linked_undecided", "r")])
 
 
 def test_a_full_disk_while_a_release_is_staged_changes_no_byte(tmp_path, monkeypatch):

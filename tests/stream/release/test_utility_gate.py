@@ -17,7 +17,7 @@ from ktsafe.stream.release.snapshotter import check_utility
 from tests.stream.service.simulation import World, event
 
 OPTIONS = SequenceOptions(effort="fast")
-PEOPLE = Overlap(4, 4, 4)
+PEOPLE = Overlap.of(4, 4, 4)
 FEED = [
     *(event("vertex.upsert", 1 + i, f"p{i}", gender="f", health="well") for i in range(8)),
     # Nobody is as well connected as p0: not all that is true can be shown.
@@ -31,13 +31,13 @@ FEED = [
 def overlaps(draw: st.DrawFn) -> Overlap:
     """Draw the numbers of two sets and of what they share."""
     true, released = draw(st.integers(0, 9)), draw(st.integers(0, 9))
-    return Overlap(true, released, draw(st.integers(0, min(true, released))))
+    return Overlap.of(true, released, draw(st.integers(0, min(true, released))))
 
 
 @given(overlaps(), st.fractions(0, 1))
 def test_what_is_refused(edges: Overlap, floor: float) -> None:
     """A release passes iff its edge cost is within |T| and its F1, if any, above the floor."""
-    min_f1, found = float(floor), Usefulness(edges, PEOPLE)
+    min_f1, found = float(floor), Usefulness.of(edges, PEOPLE)
     inserted, hidden = edges.released - edges.shared, edges.true - edges.shared
     expected = None
     if inserted + hidden > edges.true:
@@ -64,7 +64,7 @@ def test_a_release_dearer_than_nothing_is_withheld(
     def dear_at_first(traced: object) -> Usefulness:
         calls.append(traced)
         if len(calls) == 1:
-            return Usefulness(Overlap(317, 421, 23), PEOPLE)
+            return Usefulness.of(Overlap.of(317, 421, 23), PEOPLE)
         return measured(traced)  # type: ignore[arg-type]
 
     monkeypatch.setattr(snapshotter, "usefulness", dear_at_first)
@@ -115,12 +115,12 @@ def test_ties_that_wait_for_their_turn_are_not_missed() -> None:
         asked.append(n)
         return n
 
-    check_utility(Usefulness(Overlap(100, 0, 0), PEOPLE), 0.1, lambda: of_turn(100))
-    check_utility(Usefulness(Overlap(100, 10, 5), PEOPLE), 0.5, lambda: of_turn(90))
+    check_utility(Usefulness.of(Overlap.of(100, 0, 0), PEOPLE), 0.1, lambda: of_turn(100))
+    check_utility(Usefulness.of(Overlap.of(100, 10, 5), PEOPLE), 0.5, lambda: of_turn(90))
     with pytest.raises(BelowMinimumUtility, match="below_min_f1"):
-        check_utility(Usefulness(Overlap(100, 10, 5), PEOPLE), 0.5, lambda: of_turn(85))
+        check_utility(Usefulness.of(Overlap.of(100, 10, 5), PEOPLE), 0.5, lambda: of_turn(85))
     assert asked == [100, 90, 85]
-    check_utility(Usefulness(Overlap(100, 90, 80), PEOPLE), 0.5, lambda: of_turn(0))
+    check_utility(Usefulness.of(Overlap.of(100, 90, 80), PEOPLE), 0.5, lambda: of_turn(0))
     assert asked == [100, 90, 85]
 
 

@@ -9,12 +9,13 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.releases.attacks import attack_releases
-from ktsafe.audit.model import Audit
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.memory.sequence_options import margin_for
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.private_audits import read_vacated
 from ktsafe.stream.files.release_figures import safety_in_words, secrets_of
 from ktsafe.stream.release.sequence_report import Sources, audit_sequence
@@ -85,7 +86,7 @@ def test_the_private_audit_tells_when_a_margin_is_used_up(site: tuple[World, Pat
         times.append(datetime.fromisoformat(nominal))
         audit = json.loads((folder / "world" / "audit" / path.name / "audit.json").read_bytes())
         told.append(audit["sequence"])
-        assert secrets_of(Audit.of(audit)).margin_until == told[-1]["margin_until"]
+        assert secrets_of(convert(audit, Audit)).margin_until == told[-1]["margin_until"]
     assert {each["margin"] for each in told} == {margin_for(3)}
     assert told[0]["margin_until"] is None
     for before, now, each in zip(times[:-1], times[1:], told[1:], strict=True):
@@ -118,13 +119,13 @@ def test_the_attack_finds_as_many_as_were_counted_before_erasure(
         history.append(places_left.shown(folder / "releases" / name, copies, ATTRIBUTES))
     found = list(places_left.chances(history))
     sources = Sources([folder / "releases"], folder / "world" / "audit", folder / "feed.jsonl")
-    (part,) = attack_releases(sources, ["departure", "arrival", "age"])["sequences"]
-    named = next(each for each in part["results"] if each["attack"] == "departure.named")
-    assert named["targets"] == len(found) == 3 * (SLOTS - 1)
+    (part,) = attack_releases(sources, ["departure", "arrival", "age"]).sequences
+    named = next(each for each in part.results if each.attack == "departure.named")
+    assert named.targets == len(found) == 3 * (SLOTS - 1)
     by_all, by_value, control = (sum(column) / len(found) for column in zip(*found, strict=True))
-    assert named["value"] == pytest.approx(by_all, abs=1e-6)
-    assert named["figures"]["by_value"] == pytest.approx(by_value, abs=1e-6)
-    assert named["control"] == pytest.approx(control, abs=1e-6)
+    assert named.value == pytest.approx(by_all, abs=1e-6)
+    assert named.figures["by_value"] == pytest.approx(by_value, abs=1e-6)
+    assert named.control == pytest.approx(control, abs=1e-6)
     # No value changes because somebody left; a cohort that nobody is left of may vanish as a whole.
     assert by_value <= 1 / 3
 
@@ -136,8 +137,8 @@ def test_the_audit_of_the_folder_sees_a_value_that_changes_with_a_departure(
     world, folder = site
     sources = Sources([folder / "releases"], folder / "world" / "audit", folder / "feed.jsonl")
     report = audit_sequence(sources)
-    assert not any(found["kind"] == "value_uncovered" for found in report["violations"])
-    assert report["sequences"][0]["values"]["vertices"] == 0
+    assert not any(found.kind == "value_uncovered" for found in report.violations)
+    assert report.sequences[0].values.vertices == 0
     name = sorted(world.mappings)[2]
     own = world.value_at[name][min(left(world, 2))]
     text = (folder / "releases" / name / "vertices.csv").read_text()
@@ -153,7 +154,7 @@ def test_the_audit_of_the_folder_sees_a_value_that_changes_with_a_departure(
     manifest["sha256"]["vertices.csv"] = hashlib.sha256(changed).hexdigest()
     (forged / name / "vertices.csv").write_bytes(changed)
     (forged / name / "manifest.json").write_text(json.dumps(manifest))
-    found = audit_sequence(Sources([forged], sources.mapping, sources.truth))["violations"]
-    (kind,) = [each for each in found if each["kind"] == "value_uncovered"]
-    assert kind["first"]["release_id"] == name
-    assert kind["first"]["examples"] == [own]
+    found = audit_sequence(Sources([forged], sources.mapping, sources.truth)).violations
+    (kind,) = [each for each in found if each.kind == "value_uncovered"]
+    assert kind.first.release_id == name
+    assert kind.first.examples == (own,)

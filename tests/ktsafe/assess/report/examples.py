@@ -8,12 +8,22 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+from msgspec import convert, to_builtins
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.assess.report.content import ReleaseWithFigures, content
 from ktsafe.assess.utility import REPORTED, measured
 from ktsafe.audit import audit_release
-from ktsafe.audit.model import Audit
+from ktsafe.audit.sequence.figures import (
+    ChangeFigures,
+    ObjectCounts,
+    ObjectShares,
+    Published,
+    SequenceFigures,
+    ValueFigures,
+)
+from ktsafe.audit.sequence.findings import Checked, SequenceAudit
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
 
 VALUES = {
@@ -41,14 +51,46 @@ def graph(people: int = 240, seed: int = 0) -> AttributedGraph:
 def _made(index: int) -> tuple[AttributedGraph, dict[str, Any]]:
     true = graph(seed=index)
     made = anonymize(true, PARAMS, rng=np.random.default_rng(index))
-    audit = audit_release(true, made.graph, PARAMS, original_of=made.origin)
+    audit = Audit.of(audit_release(true, made.graph, PARAMS, original_of=made.origin))
     attacks = REPORTED if index == 1 else ("one_hop",)
-    return made.graph, measured(audit, true, made.graph, made.origin, PARAMS, attacks=attacks)
+    found = measured(audit, true, made.graph, made.origin, PARAMS, attacks=attacks)
+    return made.graph, to_builtins(found)
 
 
 def figures(index: int = 1) -> dict[str, Any]:
     """Return the private audit of a release of that network; on the first ran all attacks."""
     return copy.deepcopy(_made(index)[1])
+
+
+def in_sequence() -> dict[str, Any]:
+    """Return what an auditor finds of a sequence in which nobody is wrong."""
+    nobody = ObjectCounts(0)
+    figures = SequenceFigures(
+        changes=ChangeFigures(
+            k_delta_all=nobody,
+            alpha_alike=ObjectShares(),
+            k_delta=nobody,
+            k_delta_real=nobody,
+            k_still=nobody,
+        ),
+        values=ValueFigures(nobody, nobody),
+        published=Published(1, 5, nobody, nobody, ObjectShares()),
+        newcomers=nobody,
+    )
+    checked = Checked("all", cover=True)
+    found = SequenceAudit(
+        release_id="r", safe=True, violations=[], checked=checked, figures=figures
+    )
+    return dict(to_builtins(found))
+
+
+def put(audit: dict[str, Any], path: str, value: Any) -> None:
+    """Change one figure, of parts that tell some as far as they are told."""
+    *names, last = path.split(".")
+    part = audit
+    for name in names:
+        part = part.setdefault(name, in_sequence() if name == "audit" else {})
+    part[last] = {**part[last], **value} if isinstance(value, dict) else value
 
 
 def told(index: int = 1, audit: dict[str, Any] | None = None) -> ReleaseWithFigures:
@@ -62,7 +104,7 @@ def told(index: int = 1, audit: dict[str, Any] | None = None) -> ReleaseWithFigu
     which = (1, f"{index:06}-X", "s" * 16, time)
     return ReleaseWithFigures(
         Manifest(*which, PARAMS.to_mapping(), promised, schema, *size, {}),
-        Audit.of(found if audit is None else audit),
+        convert(found if audit is None else audit, Audit),
     )
 
 

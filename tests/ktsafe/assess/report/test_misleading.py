@@ -8,7 +8,7 @@ from msgspec import convert
 from ktsafe.assess.report.charts import mixing_chart
 from ktsafe.assess.report.page import page
 from ktsafe.assess.report.score import concluded
-from ktsafe.audit.model import Conclusions
+from ktsafe.stream.files.audit_model import Conclusions
 from tests.ktsafe.assess.report.examples import Page, private
 
 
@@ -27,6 +27,8 @@ LEANING = [
 FIGURES = {
     "conclusions": 39,
     "wrong_share": 0.102564,
+    "median_error": 0.1,
+    "mixing_error": 0.2,
     "cells": 15,
     "cells_empty": 1,
     "mixing": {"age": [EMPTY, row("ties", [1, 1], 50, 49)]},

@@ -7,19 +7,30 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
+from msgspec.structs import asdict, replace
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.assess.report.score import READS, READS_OVER_TIME, REMEDIES, score
 from ktsafe.assess.utility import utility_figures
 from ktsafe.audit import Traced, trace, usefulness
-from ktsafe.audit.model import Audit
+from ktsafe.audit.changes_by_age import (
+    AgedFigures,
+    AgedTiesFigures,
+    Changed,
+    TiesOfAge,
+    ToldFreshness,
+)
+from ktsafe.audit.release_audit import Size, Sizes
 from ktsafe.graph.datasets import uniform
+from ktsafe.stream.files.audit_model import Audit, Utility
 from tests.ktsafe.assess.report.examples import figures, graph, told
 
 
-def audit_of(traced: Traced, utility: dict[str, object]) -> Audit:
+def audit_of(traced: Traced, utility: Utility) -> Audit:
     """Return the audit of a release as far as the score reads it."""
-    return Audit.of({"usefulness": usefulness(traced).to_mapping(), "utility": utility})
+    audit = convert(figures(), Audit)
+    return replace(audit, usefulness=usefulness(traced), utility=utility)
 
 
 def test_the_truth_itself_has_the_full_score() -> None:
@@ -27,7 +38,8 @@ def test_the_truth_itself_has_the_full_score() -> None:
     true = graph()
     traced = trace(true, true, np.arange(true.n_vertices))
     measured = utility_figures(traced, rng=np.random.default_rng(0))
-    measured["communities"]["ami"] = measured["communities"]["ami_again"]
+    communities = replace(measured.communities, ami=measured.communities.ami_again)
+    measured = replace(measured, communities=communities)
     found = score(audit_of(traced, measured))
     assert {part["name"]: part["score"] for part in found["parts"]} == dict.fromkeys(READS, 1.0)
     assert found["score"] == 1.0
@@ -89,8 +101,8 @@ def test_the_score_rises_with_the_share_of_ties(name: str) -> None:
 def test_a_part_that_is_not_known_leaves_no_score() -> None:
     """A mean of fewer parts would be another score."""
     audit = figures()
-    assert score(Audit.of(audit))["score"] is not None
-    found = score(Audit.of({"usefulness": audit["usefulness"]}))
+    assert score(convert(audit, Audit))["score"] is not None
+    found = score(replace(convert(audit, Audit), utility=None))
     assert found["score"] is None
     assert [part["name"] for part in found["parts"] if part["score"] is not None] == [
         "Ties",
@@ -111,7 +123,7 @@ def test_every_part_lies_between_nothing_and_the_truth(f1, moved, hops, more_hop
     audit["usefulness"]["edges"]["f1"] = f1
     audit["utility"]["degree_emd"] = moved
     audit["utility"]["paths"]["mean_hops"] = {"original": hops, "released": more_hops}
-    found = score(Audit.of(audit))
+    found = score(convert(audit, Audit))
     parts = [part["score"] for part in found["parts"]]
     assert all(part is None or 0 <= part <= 1 for part in parts)
     if None in parts:
@@ -125,29 +137,25 @@ def year(ties: list[set[int]], shown: list[set[int]]) -> list[Audit]:
     """Return audits of releases whose ties, true and shown, are numbers; counted by sets."""
     audits: list[Audit] = []
     for i, (true, released) in enumerate(zip(ties, shown, strict=True)):
-        size = {"original": {"edges": len(true)}, "released": {"edges": len(released)}}
         began = true - ties[0]
         ended = {tie for j in range(i) for tie in (ties[j] & shown[j]) - true}
-        audits.append(
-            Audit.of(
-                {
-                    "size": size,
-                    "freshness": {
-                        "ties": {"recent": aged(began, released)},
-                        "ended": {"recent": aged({tie for tie in ended if tie % 2}, released)},
-                        "ended_by_leaving": {
-                            "recent": aged({tie for tie in ended if not tie % 2}, released)
-                        },
-                    },
-                }
-            )
+        nothing, audit = TiesOfAge(0, None, None, AgedTiesFigures(0, None, None)), told().audit
+        by_age = (
+            {"recent": aged({tie for tie in ended if tie % 2}, released)},
+            {"recent": aged({tie for tie in ended if not tie % 2}, released)},
         )
+        ties_of_age = {"recent": replace(nothing, **asdict(aged(began, released)))}
+        changed = Changed(0, 0, 0, None)
+        latest = audit.usefulness.edges
+        fresh = ToldFreshness(ties_of_age, *by_age, {}, {}, changed, latest)
+        size = Sizes(Size(0, len(true)), Size(0, len(released)))
+        audits.append(replace(audit, size=size, freshness=fresh))
     return audits
 
 
-def aged(some: set[int], released: set[int]) -> dict[str, object]:
+def aged(some: set[int], released: set[int]) -> AgedFigures:
     """Return how many there are and the share of them that is shown."""
-    return {"count": len(some), "shown": len(some & released) / len(some) if some else None}
+    return AgedFigures(len(some), len(some & released) / len(some) if some else None)
 
 
 def over_time(history: list[Audit]) -> dict[str, float]:
@@ -200,7 +208,9 @@ def test_where_nothing_is_followed_there_are_no_parts_over_time() -> None:
 def test_each_low_part_says_what_to_do() -> None:
     """Every part has a remedy; it is told of low parts that were measured, and of no others."""
     assert set(REMEDIES) == {*READS, *READS_OVER_TIME}
-    poor, unknown = {"usefulness": {"edges": {"f1": 0.3}, "vertices": {"f1": 0.95}}}, Audit()
-    told = {part["name"]: part["do"] for part in score(Audit.of(poor))["parts"]}
-    assert {name for name, do in told.items() if do} == {"Ties"}
-    assert not any(part["do"] for part in score(unknown)["parts"])
+    poor = replace(convert(figures(), Audit), utility=None)
+    worth = poor.usefulness
+    edges, vertices = replace(worth.edges, f1=0.3), replace(worth.vertices, f1=0.95)
+    poor = replace(poor, usefulness=replace(worth, edges=edges, vertices=vertices))
+    found = {part["name"]: part["do"] for part in score(poor)["parts"]}
+    assert {name for name, do in found.items() if do} == {"Ties"}

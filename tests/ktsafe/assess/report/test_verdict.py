@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from ktsafe.assess.report.content import GOOD, content
 from ktsafe.assess.report.page import page
-from ktsafe.audit.model import Audit
 from ktsafe.stream.commands.status import _lines
+from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.release_figures import secrets_of
 from ktsafe.stream.files.verdict import BOUNDED, found_wanting
-from tests.ktsafe.assess.report.examples import figures, told
+from tests.ktsafe.assess.report.examples import figures, put, told
 
 Figures = dict[str, Any]
 
@@ -24,8 +25,8 @@ Figures = dict[str, Any]
 def good() -> Figures:
     """Return an audit with which nothing is wrong: everybody has k candidates that are people."""
     audit: Figures = figures()
-    audit["privacy"]["all"]["k_real"] = {"min": 5, "below_k": 0, "share": 0.0}
-    audit["privacy"]["all"]["alpha_real"] = {"max": 0.25, "above_alpha": 0}
+    put(audit, "privacy.all.k_real", {"min": 5, "below_k": 0, "share": 0.0})
+    put(audit, "privacy.all.alpha_real", {"max": 0.25, "above_alpha": 0})
     for each in audit["attacks"]["results"]:
         each["is_broken"] = False
     return audit
@@ -51,37 +52,31 @@ def unfinished(audit: Figures, *names: str) -> None:
     audit["attacks"] = {"results": kept, "unfinished": list(names)}
 
 
-def put(path: str, value: Any) -> Callable[[Figures], None]:
+def change_of(path: str, value: Any) -> Callable[[Figures], None]:
     """Return a change of one figure."""
-
-    def change(audit: Figures) -> None:
-        *names, last = path.split(".")
-        part = audit
-        for name in names:
-            part = part.setdefault(name, {})
-        part[last] = value
-
-    return change
+    return lambda audit: put(audit, path, value)
 
 
 FEW = {"vertices": 200, "min": 3, "below_k": 7}
 CASES: dict[str, tuple[str, Callable[[Figures], None]]] = {
-    "candidates below k": ("broken", put("privacy.all.k_claimed.below_k", 1)),
-    "sensitive share above alpha": ("broken", put("privacy.all.alpha.above_alpha", 1)),
-    "auditor says no": ("broken", put("audit.safe", False)),
-    "candidates over all releases": ("broken", put("audit.figures.published.candidates", FEW)),
+    "candidates below k": ("broken", change_of("privacy.all.k_claimed.below_k", 1)),
+    "sensitive share above alpha": ("broken", change_of("privacy.all.alpha.above_alpha", 1)),
+    "auditor says no": ("broken", change_of("audit.safe", False)),
+    "candidates over all releases": (
+        "broken",
+        change_of("audit.figures.published.candidates", FEW),
+    ),
     "attack above its bound": ("broken", lambda audit: broken(audit, "one_hop")),
     "denoised above its bound": ("broken", lambda audit: broken(audit, "denoised")),
-    "one person below k people": ("short", put("privacy.all.k_real.below_k", 1)),
+    "one person below k people": ("short", change_of("privacy.all.k_real.below_k", 1)),
     "below k people over all releases": (
         "short",
-        put("audit.figures.published.candidates_real_leavers_known", FEW),
+        change_of("audit.figures.published.candidates_real_leavers_known", FEW),
     ),
-    "people not counted": ("short", lambda audit: audit["privacy"]["all"].pop("k_real")),
-    "sensitive people above alpha": ("short", put("privacy.all.alpha_real.above_alpha", 2)),
+    "sensitive people above alpha": ("short", change_of("privacy.all.alpha_real.above_alpha", 2)),
     "sensitive people above alpha over all releases": (
         "short",
-        put("audit.figures.published.alpha_real_leavers_known", {"max": 0.6, "above_alpha": 2}),
+        change_of("audit.figures.published.alpha_real_leavers_known.above_alpha", 2),
     ),
     "an attack unfinished": ("short", lambda audit: unfinished(audit, "denoised")),
     "no attack run": ("short", lambda audit: audit.pop("attacks")),
@@ -93,7 +88,7 @@ def test_a_release_with_nothing_wrong_is_green() -> None:
     found, text = written(good())
     assert found["safety"]["verdict"] == "good"
     assert f'<p class="verdict good">{GOOD}</p>' in text
-    assert secrets_of(Audit.of(good())).wanting == ()
+    assert secrets_of(convert(good(), Audit)).wanting == ()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -125,7 +120,7 @@ def test_a_past_release_found_wanting_stays_marked(case: str, tmp_path: Path) ->
     found, text = written(good(), audit)
     assert len(found["found_wanting"]) == (0 if is_open else 1)
     assert ('id="found-wanting"' in text) is not is_open
-    assert bool(secrets_of(Audit.of(audit)).wanting) is not is_open
+    assert bool(secrets_of(convert(audit, Audit)).wanting) is not is_open
     (tmp_path / "000001-X").mkdir()
     (tmp_path / "000001-X" / "audit.json").write_text(json.dumps(audit))
     (tmp_path / "000002-X").mkdir()
@@ -141,7 +136,7 @@ def test_a_past_release_found_wanting_stays_marked(case: str, tmp_path: Path) ->
 def test_people_are_the_headline_where_they_are_fewer() -> None:
     """The first words count candidates that are people, not places without one."""
     audit = good()
-    put("audit.figures.published.candidates_real_leavers_known", FEW)(audit)
+    put(audit, "audit.figures.published.candidates_real_leavers_known", FEW)
     found, _ = written(audit)
     title = found["safety"]["title"]
     assert title == "7 of 200 people have fewer than 5 candidates that are people, the fewest 3"
@@ -159,7 +154,7 @@ def test_attacks_with_a_bound_are_asked_for() -> None:
 def test_the_marks_are_of_releases_of_the_report_only() -> None:
     """The last release stands on top of the page, not among those before it."""
     audit = good()
-    put("privacy.all.k_real.below_k", 1)(audit)
+    put(audit, "privacy.all.k_real.below_k", 1)
     history = [told(i, audit) for i in (1, 2, 3)]
     found = content(history, "now")
     assert [each["release_id"] for each in found["found_wanting"]] == ["000001-X", "000002-X"]

@@ -58,17 +58,17 @@ def test_people_among_candidates_are_counted_as_they_are_today(history, params, 
         rng.shuffle(value_at)
         release = dataclasses.replace(release, value_at=np.array(value_at, dtype=np.int64))
         at = {v: release.ids[place] for v, place in zip(release.ids, value_at, strict=True)}
-        figures = auditor.extend(release).figures["published"]
+        figures = auditor.extend(release).figures.published
         found = people_among(prefix, params, at)
         counts = [len(people) for people, _ in found.values()]
-        counted = figures["candidates_real_leavers_known"]
-        assert counted["vertices"] == len(counts)
-        assert counted["min"] == min(counts, default=None)
-        assert counted["below_k"] == sum(x < params.k for x in counts)
+        counted = figures.candidates_real_leavers_known
+        assert counted.vertices == len(counts)
+        assert counted.min == min(counts, default=None)
+        assert counted.below_k == sum(x < params.k for x in counts)
         shares = [Fraction(len(ill), len(people)) for people, ill in found.values()]
-        of_people = figures["alpha_real_leavers_known"]
-        assert of_people["above_alpha"] == sum(x > params.alpha for x in shares)
-        assert of_people["max"] == (round(float(max(shares)), 6) if shares else None)
+        of_people = figures.alpha_real_leavers_known
+        assert of_people.above_alpha == sum(x > params.alpha for x in shares)
+        assert of_people.max == (round(float(max(shares)), 6) if shares else None)
 
 
 @settings(max_examples=150, deadline=None)
@@ -86,13 +86,13 @@ def test_former_changes_are_judged_with_the_candidates_of_today(history, params)
             for at in range(1, len(prefix))
             for v, who in changed_alike(prefix, params, at).items()
         }
-        figures = findings.figures["changes"]
+        figures = findings.figures.changes
         numbers = [len(who) for who in alike.values()]
         shares = [Fraction(len(who & ever), len(who)) for who in alike.values()]
-        assert figures["k_delta_all"]["vertices"] == len(numbers)
-        assert figures["k_delta_all"]["min"] == min(numbers, default=None)
-        assert figures["k_delta_all"]["below_k"] == sum(x < params.k for x in numbers)
-        assert figures["alpha_alike"]["above_alpha"] == sum(x > params.alpha for x in shares)
+        assert figures.k_delta_all.vertices == len(numbers)
+        assert figures.k_delta_all.min == min(numbers, default=None)
+        assert figures.k_delta_all.below_k == sum(x < params.k for x in numbers)
+        assert figures.alpha_alike.above_alpha == sum(x > params.alpha for x in shares)
         lost = {
             v for (at, v), x in covered.items() if x >= params.k and len(alike[at, v]) < params.k
         }
@@ -140,12 +140,12 @@ def test_a_later_split_that_separates_who_changed_alike_is_found():
     findings = trial.extend(history[2].audited(2, params))
     (violation,) = findings.violations
     assert (violation.kind, sorted(violation.examples)) == ("cover_lost", list("abcd"))
-    assert findings.figures["changes"]["k_delta"]["vertices"] == 0
-    assert findings.figures["changes"]["k_delta_all"]["min"] == 1
+    assert findings.figures.changes.k_delta.vertices == 0
+    assert findings.figures.changes.k_delta_all.min == 1
     # Whoever goes on from there is not told of it twice, and figures still do.
     findings = trial.extend(history[2].audited(3, params))
     assert findings.violations == ()
-    assert findings.figures["changes"]["k_delta_all"]["below_k"] == 4
+    assert findings.figures.changes.k_delta_all.below_k == 4
     # The copy was a trial: what was audited before goes on untouched.
     assert auditor.extend(history[1].audited(2, params)).violations == ()
 
@@ -181,7 +181,7 @@ def test_newcomers_are_counted_with_the_real_candidates_of_their_first_release(h
     auditor = SequenceAuditor(Promise("all", cover=False))
     for i in range(len(history)):
         last = history[i]
-        found = auditor.extend(last.audited(i, params)).figures["newcomers"]
+        found = auditor.extend(last.audited(i, params)).figures.newcomers
         own = [r for r in history[: i + 1] if r.sequence_id == last.sequence_id]
         former = set().union(*(r.tuples for r in own[:-1]))
         people = {v for v, owner in last.owners.items() if owner is not None}
@@ -190,6 +190,6 @@ def test_newcomers_are_counted_with_the_real_candidates_of_their_first_release(h
             len(view.candidates(v, whole) & people)
             for v in (people - former if len(own) > 1 else ())
         ]
-        assert found["vertices"] == len(real)
-        assert found["min"] == min(real, default=None)
-        assert found["below_k"] == sum(x < params.k for x in real)
+        assert found.vertices == len(real)
+        assert found.min == min(real, default=None)
+        assert found.below_k == sum(x < params.k for x in real)

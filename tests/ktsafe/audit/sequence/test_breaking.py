@@ -35,12 +35,12 @@ def test_the_safe_sequence_passes_by_its_certificate(seed):
     for i, step in enumerate(sticky(seed=seed)):
         findings = auditor.extend(step.release.audited(i, PARAMS), step.truth())
         assert findings.is_safe, findings.violations
-        assert findings.checked["certificate"]
-        assert findings.figures["persistence"]["age_auc"] in {None, 0.5}
-        assert findings.figures["persistence"]["survival_auc"] in {None, 0.5}
-        assert findings.figures["published"]["candidates"]["min"] >= SIZE
-        changes = findings.figures["changes"]["k_delta"]
-        assert (changes["vertices"] > 0) == (i > 0)
+        assert findings.checked.certificate
+        assert findings.figures.persistence.age_auc in {None, 0.5}
+        assert findings.figures.persistence.survival_auc in {None, 0.5}
+        assert findings.figures.published.candidates.min >= SIZE
+        changes = findings.figures.changes.k_delta
+        assert (changes.vertices > 0) == (i > 0)
 
 
 def drop_one_tie(steps):
@@ -111,8 +111,8 @@ def test_the_certificate_asks_for_more_than_the_definition():
     for i, step in enumerate(steps):
         findings = auditor.extend(step.release.audited(i, PARAMS))
         assert findings.is_safe
-    assert not findings.checked["certificate"]
-    assert findings.checked["alpha_by"] == "bound"
+    assert not findings.checked.certificate
+    assert findings.checked.alpha_by == "bound"
 
 
 def test_a_switch_within_profiles_is_seen_by_cover_only():
@@ -201,8 +201,8 @@ def test_masked_values_are_counted_and_no_fault():
     )
     findings = SequenceAuditor().extend(release, steps[0].truth())
     assert findings.is_safe
-    assert findings.figures["containment"]["suppressed_values"] == 2 * (SIZE - 1)
-    assert findings.figures["containment"]["masked_sensitive"] == 6 * (SIZE - 1)
+    assert findings.figures.containment.suppressed_values == 2 * (SIZE - 1)
+    assert findings.figures.containment.masked_sensitive == 6 * (SIZE - 1)
 
 
 def test_ids_keep_their_owners():
@@ -225,10 +225,10 @@ def test_a_departure_is_no_violation():
     for i, step in enumerate(steps):
         findings = auditor.extend(step.release.audited(i, PARAMS))
         assert findings.is_safe
-        assert "linked" not in findings.figures
-    published = findings.figures["published"]
+        assert not findings.figures.linked
+    published = findings.figures.published
     # The fourth of a cohort is inserted.
-    assert published["candidates_real_leavers_known"]["min"] == SIZE - 2
+    assert published.candidates_real_leavers_known.min == SIZE - 2
 
 
 def test_an_id_given_instead_of_another_is_seen():
@@ -257,9 +257,9 @@ def test_a_release_that_was_tried_before_is_as_new():
         auditor.extend(steps[i].release.audited(i, PARAMS))
     last = release.audited(2, PARAMS)
     tried, again = auditor.copy().extend(last), auditor.extend(last)
-    assert tried.to_mapping() == again.to_mapping()
+    assert tried.told() == again.told()
     assert again.is_safe
-    assert again.figures["newcomers"]["vertices"] == SIZE
+    assert again.figures.newcomers.vertices == SIZE
 
 
 def test_inputs_are_frozen_within_a_sequence():
@@ -318,7 +318,7 @@ def test_an_extended_copy_leaves_the_original_alone():
         if i == 3:
             assert not one.copy().extend(broken.release.audited(i, PARAMS)).is_safe
         release = step.release.audited(i, PARAMS)
-        assert one.extend(release).to_mapping() == two.extend(release).to_mapping()
+        assert one.extend(release).told() == two.extend(release).told()
     assert one.shares() == two.shares()
 
 
@@ -375,4 +375,4 @@ def test_fresh_releases_of_a_changing_graph_fail():
         )
     assert found[0].is_safe
     assert {violation.kind for violation in found[1].violations} >= {"too_few_candidates"}
-    assert found[1].figures["published"]["candidates"]["below_k"] > n / 20
+    assert found[1].figures.published.candidates.below_k > n / 20

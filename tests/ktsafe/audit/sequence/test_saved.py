@@ -54,14 +54,14 @@ def test_saved_at_any_release_it_finds_what_one_that_was_never_saved_finds(histo
         if data.draw(st.booleans()):
             other = resumed(other)
         given_one = release.audited(i, params)
-        expected = plain.extend(given_one).to_mapping()
-        assert other.extend(given_one).to_mapping() == expected
+        expected = plain.extend(given_one).told()
+        assert other.extend(given_one).told() == expected
         exact = straight.extend(given_one)
-        if exact.checked["certificate"] and exact.checked.get("linked_certificate", True):
-            assert expected == exact.to_mapping()
+        if exact.checked.certificate and exact.checked.linked_certificate is not False:
+            assert expected == exact.told()
         # What is not decided without former releases counts as unsafe.
-        assert not expected["safe"] or exact.is_safe
-        assert expected["figures"] == exact.to_mapping()["figures"]
+        assert not expected.safe or exact.is_safe
+        assert expected.figures == exact.figures
 
 
 @pytest.mark.usefixtures("tight")
@@ -73,7 +73,7 @@ def test_beside_the_truth_ages_and_waits_go_on_too():
         findings = plain.extend(one, step.truth())
         assert findings.is_safe
         other = resumed(other)
-        assert other.extend(one, step.truth()).to_mapping() == findings.to_mapping()
+        assert other.extend(one, step.truth()).told() == findings.told()
     assert dict(other.pages(KEY)) == dict(resumed(other).pages(KEY))
 
 
@@ -157,7 +157,7 @@ def test_without_releases_what_has_no_certificate_is_unsafe():
     assert auditor.extend(steps[0].release.audited(0, params)).is_safe
     found = auditor.extend(steps[1].release.audited(1, params))
     assert {v.kind for v in found.violations} >= {"undecided"}
-    assert found.checked["alpha_by"] == "not at all"
+    assert found.checked.alpha_by == "not at all"
 
 
 def test_a_tie_that_is_gone_for_long_is_forgotten(monkeypatch):
@@ -167,7 +167,7 @@ def test_a_tie_that_is_gone_for_long_is_forgotten(monkeypatch):
     flags = np.array([True, False])
     for keys in (both, both, one, one):
         ages.add(keys, flags[: len(keys)])
-    assert ages.copy().add(both, flags)["age_auc"] == 1.0
+    assert ages.copy().add(both, flags).age_auc == 1.0
     assert len(ages._ever) == 2
     ages.add(one, flags[:1])
     assert len(ages._ever) == 1

@@ -47,14 +47,14 @@ def test_every_prefix_is_judged_as_the_definition_says(history, params, seed):
         found = auditor.extend(release.audited(i, params))
         own = [each for each in history[: i + 1] if each.sequence_id == release.sequence_id]
         now = [len(who) for who in values_alike(own, params, len(own) - 1).values()]
-        figures = found.figures["values"]["k_value"]
-        assert (figures["vertices"], figures["min"]) == (len(now), min(now, default=None))
+        figures = found.figures.values.k_value
+        assert (figures.vertices, figures.min) == (len(now), min(now, default=None))
         every = [
             len(who) for at in range(1, len(own)) for who in values_alike(own, params, at).values()
         ]
-        assert found.figures["values"]["k_value_all"]["vertices"] == len(every)
+        assert found.figures.values.k_value_all.vertices == len(every)
         below = sum(x < params.k for x in every)
-        assert found.figures["values"]["k_value_all"]["below_k"] == below
+        assert found.figures.values.k_value_all.below_k == below
         counted = {violation.kind: violation.count for violation in found.violations}
         assert counted.get("value_uncovered", 0) == len(telling_values(own, params))
 
