@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from ktsafe import AttributedGraph
+from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.report.score import score
 from ktsafe.assess.utility import utility_figures
-from ktsafe.audit import trace
+from ktsafe.audit import audit_traced, trace
 from ktsafe.stream.files.audit_model import Audit
 from lab.benchmarks.bench_anonymize import from_folder
 

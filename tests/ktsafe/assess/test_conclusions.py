@@ -60,6 +60,6 @@ def test_the_worst_comes_first_and_no_value_is_named():
     )
     assert errors == sorted(errors, reverse=True)
     assert min(errors) > 0.2
-    assert (first["of"], first["by"], first["released"]) == ("assortativity", "kind", 1.0)
+    assert (first.of, first.by, first.released) == ("assortativity", "kind", 1.0)
     assert "kind0" not in str(told)
     assert [row.ranks for row in told.mixing["kind"]] == [[1, 1], [1, 2], [2, 2]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ktsafe.assess.releases.worth import describe_life, over_releases
-from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.freshness_figures import (
     FRESHNESS,
     FRESHNESS_AGES,
@@ -13,14 +12,17 @@ from ktsafe.stream.files.freshness_figures import (
     over_time_in_words,
     worth_over_time,
 )
+from tests.ktsafe.assess.report.examples import told
 
 
 def test_audits_that_do_not_tell_have_no_figures() -> None:
     """Audits of single releases and of former versions cost a line, nothing else."""
-    assert freshness_of(Audit.of({"cost": {}})) is None
-    rows = over_releases([Audit.of({"usefulness": {"edges": {"f1": 0.5}}}), Audit()])
-    assert rows["worth"]["edge_f1"] == {"mean": 0.5, "worst": 0.5}
-    assert "0.50" in describe_life(rows)
+    audit = told().audit
+    assert freshness_of(audit) is None
+    f1 = round(audit.usefulness.edges.f1, 6)
+    rows = over_releases([audit])
+    assert rows.worth["edge_f1"] == {"mean": f1, "worst": f1}
+    assert f"{f1:.2f}" in describe_life(rows)
 
 
 def test_nothing_is_said_where_nothing_changed() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
-from ktsafe.assess.releases.worth import describe_life
+from ktsafe.assess.releases.worth import Life, describe_life
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
@@ -78,7 +79,7 @@ def test_run_again_it_publishes_nothing_and_says_the_same(demo, capsys):
         "mean": pytest.approx(sum(f1) / len(f1), abs=1e-6),
         "worst": min(f1),
     }
-    table = describe_life(worth["over_time"])
+    table = describe_life(convert(worth["over_time"], Life))
     assert all(one.nominal_time[:10] in table for one in releases(demo))
     assert f"mean of {len(rows)} releases: F1 " in table
 
