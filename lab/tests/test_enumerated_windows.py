@@ -81,7 +81,7 @@ def test_people_are_followed_over_rebirths_and_rebases(history, params):
         own_few, own_rich = published_view(own, params).failing(params, len(own))
         assert found.get("too_few_candidates", 0) == len(own_few)
         assert found.get("too_sensitive", 0) == len(own_rich - own_few)
-        if "linked" in findings.figures:
+        if findings.figures.linked:
             assert found.get("linked_too_few_candidates", 0) == len(few)
             assert found.get("linked_too_sensitive", 0) == len(rich - few)
         else:

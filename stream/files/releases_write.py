@@ -28,7 +28,7 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +42,12 @@ from ktsafe.graph.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.graph.numbering import Ids
 from ktsafe.reader.readme import README, readme
 from ktsafe.statistics.noisy_tables import NoisyTable
-from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339
+
+if TYPE_CHECKING:
+    from ktsafe.stream.files.audit_model import Audit
 
 VERTICES: Final = "vertices.csv"
 EDGES: Final = "edges.csv"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ktsafe import PrivacyParams
+from ktsafe.audit.changes_by_age import ToldFreshness
 from ktsafe.graph.datasets import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.stream.release.true_changes import Following
@@ -14,7 +13,7 @@ from ktsafe.stream.release.true_changes import Following
 PEOPLE, TIES, RELEASES = 60, 200, 5
 
 
-def run(*, restarts: bool = False, forget_at: int | None = None) -> list[dict[str, Any]]:
+def run(*, restarts: bool = False, forget_at: int | None = None) -> list[ToldFreshness]:
     """Return the figures of a few releases, in each of which some ties end and others begin."""
     rng = np.random.default_rng(0)
     graph = uniform(PEOPLE, TIES, rng=rng, n_tuples=2)
@@ -58,17 +57,17 @@ def test_a_restart_changes_no_figure() -> None:
     """The release before comes from the mechanism, and recent changes from the pages."""
     straight = run()
     assert run(restarts=True) == straight
-    assert straight[-1]["ties"]["2"]["count"] > 0
+    assert straight[-1].ties["2"].count > 0
 
 
 def test_a_sequence_of_an_older_version_is_taken_up() -> None:
     """Where no page tells, all ties count as old, and what changes from then on is counted."""
     straight, later = run(), run(forget_at=2)
     assert later[:3] == straight[:3]
-    last, found = straight[-1]["ties"], later[-1]["ties"]
-    assert found["1"]["count"] == last["1"]["count"]
-    assert last["2"]["count"] > found["2"]["count"] == 0
-    assert later[-1]["changed"] == straight[-1]["changed"]
+    last, found = straight[-1].ties, later[-1].ties
+    assert found["1"].count == last["1"].count
+    assert last["2"].count > found["2"].count == 0
+    assert later[-1].changed == straight[-1].changed
 
 
 def test_how_far_back_is_known_is_known() -> None:
