@@ -112,14 +112,23 @@ class History:
     ----------
     n_after:
         How many come after it; by default a few, drawn too.
+    is_full:
+        How the database tells of rows.
     """
 
-    def __init__(self, seed: int, schema: str = "public", n_after: int | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        schema: str = "public",
+        n_after: int | None = None,
+        *,
+        is_full: bool = False,
+    ) -> None:
         self._rng = random.Random(seed)
         self.layout = self._rng.choice(LAYOUTS)
         self._keys = 0
         self._model = Database(self.layout.tables, schema)
-        self.database = Database(self.layout.tables, schema)
+        self.database = Database(self.layout.tables, schema, is_full=is_full)
         self.before = [self._transaction() for _ in range(self._rng.randint(0, 12))]
         few = self._rng.randint(6, 24)
         self.after = [self._transaction() for _ in range(n_after or few)]

@@ -4,7 +4,7 @@
 Only what a PostgreSQL with its default replica identity tells: the row before an update is not
 told; of a deleted row the columns of the key are, others as null, or as 0, "" and false where they
 may not be null; a changed key is a deletion and a creation; a long value that did not change is
-unavailable. `lab.trials.databases` compares the envelopes with those of a real engine.
+unavailable. Or all of it, of tables without a key: then rows go by what they say. `lab.trials.databases` compares the envelopes with those of a real engine.
 """
 
 from __future__ import annotations
@@ -115,9 +115,18 @@ class Told:
 
 
 class Database:
-    """Tables in one schema, as a database would hold them."""
+    """Tables in one schema, as a database would hold them.
 
-    def __init__(self, tables: Iterable[Table], schema: str = "public") -> None:
+    Parameters
+    ----------
+    is_full:
+        Whether rows are told whole, as they were and are, and without a key.
+    """
+
+    def __init__(
+        self, tables: Iterable[Table], schema: str = "public", *, is_full: bool = False
+    ) -> None:
+        self._is_full = is_full
         self.tables = {table.name: table for table in tables}
         self.schema = schema
         self.rows: dict[str, dict[tuple[Any, ...], Row]] = {name: {} for name in self.tables}
@@ -179,6 +188,8 @@ class Database:
         key = tuple(after[name] for name in table.key)
         assert key not in rows
         rows[key] = after
+        if self._is_full:
+            return [self._told(table, "u", before, after)]
         if key != statement.key:
             return [*self._gone(table, before), self._told(table, "c", None, after)]
         kept = [c.name for c in table.columns if c.long and after[c.name] is not None]
@@ -186,6 +197,8 @@ class Database:
         return [self._told(table, "u", None, after | same)]
 
     def _gone(self, table: Table, row: Row) -> list[Told]:
+        if self._is_full:
+            return [self._told(table, "d", row, None)]
         zeros = {c.name: _ZERO.get(c.type) if c.not_null else None for c in table.columns}
         before = zeros | {name: row[name] for name in table.key}
         gone = self._told(table, "d", before, None)
@@ -196,8 +209,8 @@ class Database:
         assert row is not None
         return Told(table.name, self._key(table, row), self._value(table, op, before, after))
 
-    def _key(self, table: Table, row: Row) -> Row:
-        return {name: row[name] for name in table.key}
+    def _key(self, table: Table, row: Row) -> Row | None:
+        return None if self._is_full else {name: row[name] for name in table.key}
 
     def _value(
         self, table: Table, op: str, before: Row | None, after: Row | None, snapshot: str = "false"

@@ -17,7 +17,7 @@ import os
 import platform
 from pathlib import Path
 
-from tests.faults import buffers, on_broker, on_disk, on_limits, simulated
+from tests.faults import buffers, on_broker, on_disk, on_limits
 from tests.faults.trials import HEAD_CELLS, Fault, kept, put_section, table, tried
 
 EXPLAINED = """\
@@ -29,9 +29,9 @@ once, verified, and with the bytes that readers saw before the fault. "Nothing" 
 estimate: a try that loses anything ends the command, which says how to repeat it.
 
 Recovery counts from the end of the fault (the broker is back, the process is started) until the
-service works again; in simulated time there is none to measure. The seconds are upper bounds: what
-else ran on the machine is in them. Where the service refuses to go on, because its feed has lost
-events, a try passes only if it does so with that exit code.
+service works again. The seconds are upper bounds: what else ran on the machine is in them. Where
+the service refuses to go on, because its feed has lost events, a try passes only if it does so with
+that exit code.
 
 The command may be run in parts: the table is made of the last outcome of each fault, and `commit`
 says of which code that is ("+": with what was changed since and landed next).
@@ -80,7 +80,7 @@ def rows_of(text: str) -> dict[tuple[str, str], str]:
 
 def all_faults(given: argparse.Namespace) -> list[Fault]:
     """Return the faults that are asked for."""
-    faults = [*simulated.FAULTS, *on_disk.FAULTS, *on_limits.FAULTS]
+    faults = [*on_disk.FAULTS, *on_limits.FAULTS]
     if not given.without_broker:
         faults += on_broker.FAULTS
     if given.times:

@@ -33,8 +33,7 @@ from ops.broker.broker import Broker
 from tests import feeds, running, services
 from tests.faults.on_disk import PEOPLE, killed_and_started
 from tests.faults.processes import Watched, check, ended, refuses, seconds_until, stop, watched
-from tests.faults.simulated import BY_ITSELF, NEXT_START
-from tests.faults.trials import Fault, Trial
+from tests.faults.trials import BY_ITSELF, NEXT_START, Fault, Trial
 from tests.integration.cluster import Cluster
 from tests.integration.conftest import SETTINGS
 

@@ -19,8 +19,7 @@ from tests.faults.processes import (
     stop,
     watched,
 )
-from tests.faults.simulated import BY_ITSELF, NEXT_START
-from tests.faults.trials import Fault, Trial
+from tests.faults.trials import BY_ITSELF, NEXT_START, Fault, Trial
 
 PEOPLE = 150
 LOG_BYTES_MIN = 10_000

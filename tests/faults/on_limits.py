@@ -22,8 +22,7 @@ from pathlib import Path
 from ktsafe.stream.errors import Exit
 from tests.faults.on_disk import LOG_BYTES_MIN, MENDED, greatest, site_of
 from tests.faults.processes import PATIENCE_S, Watched, check, ended, seconds_until, stop
-from tests.faults.simulated import NEXT_START
-from tests.faults.trials import Fault, Trial
+from tests.faults.trials import NEXT_START, Fault, Trial
 from tests.running import Site
 
 ROOM_MADE = "once there is room, by itself or at the next start"

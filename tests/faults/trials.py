@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+BY_ITSELF, NEXT_START = "by itself", "at the next start"
 Run = Callable[[Path, int], "Trial"]
 """Tries a fault once, in an empty folder, with a seed; raises if anything was lost."""
 

@@ -42,6 +42,8 @@ FIRST_PART: Final = 0.85
 """So much of the feed comes during the misfortunes, the rest afterwards."""
 PIECES: Final = 6
 """Each ends at least one slot, so that a release follows from it."""
+FURTHER_ROUNDS: Final = 3
+"""Misfortunes after the last piece, for what is still on its way."""
 EVERY: Final = "2w"
 OPTIONS = """\
 [privacy]
@@ -204,7 +206,7 @@ class BrokerHistory:
     def _live(self) -> None:
         """Send the feed bit by bit; let something happen whenever a release is on its way."""
         self.services[0].start()
-        for _ in range(PIECES + 3):
+        for _ in range(PIECES + FURTHER_ROUNDS):
             if not self._pieces and not self._is_cut() and not self._is_staged():
                 break
             for _ in range(self.dice.choice((1, 1, 2))):

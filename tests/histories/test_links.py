@@ -20,8 +20,9 @@ COPY = 7
 BRIEF = {
     "DAYS": 56,
     "PIECES": 2,
+    "FURTHER_ROUNDS": 0,
     "MOMENT_WITHIN_S": 3.0,
-    "TAKES_IT_WITHIN_S": 8.0,
+    "TAKES_IT_WITHIN_S": 4.0,
     "LANDS_WITHIN_S": 3.0,
 }
 

@@ -166,12 +166,15 @@ def _slot_us(name: str) -> int:
 
 
 @pytest.mark.parametrize("script", scripts.SCRIPTS, ids=lambda script: script.name)
-@pytest.mark.parametrize("n_partitions", [1, 3])
+@pytest.mark.parametrize(("n_partitions", "is_full"), [(1, False), (3, False), (1, True)])
 def test_each_script_leaves_the_graph_of_the_database(
-    script: scripts.Script, n_partitions: int
+    script: scripts.Script, n_partitions: int, is_full: bool
 ) -> None:
-    """Both directions, two types, truncation, moved rows, returns: each is as the tables say."""
-    database = Database(script.layout.tables)
+    """Both directions, two types, truncation, moved rows, returns: each is as the tables say.
+
+    With keys, and without: then rows go by what they said and say.
+    """
+    database = Database(script.layout.tables, is_full=is_full)
     told = _told(database, script.before, script.after)
     mirror = _read(told, n_partitions)
     assert not mirror.letters.letters

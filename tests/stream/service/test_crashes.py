@@ -1,4 +1,4 @@
-"""A crash before or after any call that changes something: nothing is lost, repeated or changed.
+"""A crash or an error at any call that changes something: nothing is lost, repeated or changed.
 
 One suite for store, ledger, sinks and files, with the real mechanism and a store on disk. Between
 two of these calls nothing changes that outlives the process.
@@ -14,7 +14,7 @@ from ktsafe.stream.files.statistics_file import STATISTICS
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.release.snapshotter import YEAR_US
 from tests import sealed
-from tests.memory_connectors import Crash
+from tests.faults import errors
 from tests.stream.release.test_linked import OPTIONS, PARAMS, feed, seals
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store
 
@@ -47,22 +47,23 @@ def counted(wire, function):
     return call
 
 
-def run(folder, step=None):
-    """Run a service until it crashes at a step, then another one; return all that must not vary."""
+def run(folder, step=None, kind="crash"):
+    """Run a service that fails at a step, then another one; return all that must not vary."""
     store = disk_store(folder / "store", SCHEMA)
     world = World(folder, PARTITIONS, params=PARAMS, sequence=OPTIONS, seed=3, store=store)
     world.signer = sealed.signer(folder / "keys")
     world.epsilon_per_year_micro = 300_000 * (YEAR_US // SLOT_US)
-    wire = Changes(step)
+    wire = Changes(step, errors.KINDS[kind])
     try:
         with pytest.MonkeyPatch.context() as patch:
             for module, name in ((releases_write, "write_release"), (erasure, "write_synced")):
                 patch.setattr(module, name, counted(wire, getattr(module, name)))
             world.run(wire=wire, ingest={"batch_records_max": 15})
-    except Crash:
-        seen = world.digests()
-        world.run()
-        assert seen.items() <= world.digests().items(), wire.crashed_in
+    except errors.ENDS:
+        pass
+    seen = world.digests()
+    world.run()
+    assert seen.items() <= world.digests().items(), wire.crashed_in
     files = {
         release_id: {name: data for name, data in files.items() if name != "manifest.json"}
         for release_id, (_, files) in world.releases.releases.items()
@@ -73,13 +74,23 @@ def run(folder, step=None):
     return wire.crashed_in, (files, letters, world.graph(), seals(world), fresh)
 
 
-def test_a_crash_at_any_call_changes_no_byte(tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return what an undisturbed service leaves: three releases with statistics, a dead letter."""
+    _, found = run(tmp_path_factory.mktemp("whole"))
+    assert [STATISTICS in files for files in found[0].values()] == [True] * 3
+    assert found[1] == {(0, len(PARTITIONS[0]) - 1)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "every"),
+    [("crash", 0, 2), ("crash", 1, 2), ("refused", 0, 6), ("no space", 2, 6), ("defect", 4, 6)],
+)
+def test_a_failure_at_any_call_changes_no_byte(whole, tmp_path, kind, first, every):
     """Releases, seals, statistics, dead letters and the graph are those of an undisturbed run."""
-    _, whole = run(tmp_path / "whole")
-    assert [STATISTICS in files for files in whole[0].values()] == [True] * 3
-    assert whole[1] == {(0, len(PARTITIONS[0]) - 1)}
-    for step in itertools.count():
-        call, found = run(tmp_path / str(step), step)
+    for step in itertools.count(first, every):
+        call, found = run(tmp_path / str(step), step, kind)
         assert found == whole, call
         if not call:
             break

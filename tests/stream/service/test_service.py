@@ -83,6 +83,20 @@ def test_a_sink_that_does_not_answer_is_asked_again_with_the_same_bytes(tmp_path
     check_history(world)
 
 
+def test_a_source_that_cannot_be_told_does_not_repeat_a_checkpoint(tmp_path):
+    """What is durable stays so when lag tools cannot be told, at a release cut too."""
+    world = small_world(tmp_path)
+    log = world.log
+
+    class Forgetful(MemorySource):
+        def acknowledge(self, positions):
+            raise unavailable("commit offsets")
+
+    world.open_source = lambda: Forgetful(log)
+    world.run()
+    check_history(world)
+
+
 def test_dead_letters_are_durable_before_their_offset_passes(tmp_path):
     """While the dead-letter sink does not answer ingest waits; nothing is lost."""
     world = small_world(tmp_path)

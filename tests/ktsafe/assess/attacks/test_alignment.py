@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.assess.attacks import Case, ids_removed
+from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks.alignment import _ranks, alignment
 from tests.ktsafe.assess.attacks.releases import graph_of, noisy, random_graph
 
@@ -14,15 +14,6 @@ def found(case: Case) -> dict[str, float]:
     return {result.attack: result.value for result in alignment(case)}
 
 
-def test_the_positive_control_is_broken() -> None:
-    """With ids removed and nothing else, structure alone finds nearly everybody."""
-    rng = np.random.default_rng(0)
-    graph = random_graph(400, 4000, rng)
-    shares = found(Case(graph, *ids_removed(graph, rng)))
-    assert shares["alignment.features"] > 0.95
-    assert shares["alignment.propagated"] > 0.95
-
-
 def test_propagation_mends_first_links() -> None:
     """With a fifth of ties hidden and as many added, few first links are right, most last ones."""
     rng = np.random.default_rng(1)
@@ -30,14 +21,6 @@ def test_propagation_mends_first_links() -> None:
     shares = found(case)
     assert shares["alignment.features"] < 0.6
     assert shares["alignment.propagated"] > 0.8
-
-
-def test_the_negative_control_is_chance() -> None:
-    """Where all shown ties are strangers', nobody is found but by chance."""
-    rng = np.random.default_rng(2)
-    graph = random_graph(600, 3000, rng)
-    for share in found(noisy(graph, rng, kept=0, added=3000)).values():
-        assert share < 0.03
 
 
 def test_equal_people_are_told_apart_by_chance_only() -> None:

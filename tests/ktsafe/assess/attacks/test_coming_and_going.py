@@ -204,16 +204,6 @@ def pair(gone: list[int], came: list[int], people: set[int]) -> History:
     return History(cases, ids, persons)
 
 
-def test_one_who_comes_or_goes_alone_is_found() -> None:
-    """The positive control: a single id that appears, or vanishes, is the person's own."""
-    history = pair(gone=[3], came=[10], people=set(range(11)))
-    (named,) = arrival(history, PARAMS)
-    assert (named.value, named.figures["people_min"]) == (1.0, 1)
-    left, vanished = departure(history, PARAMS)
-    assert left.value == 1.0
-    assert vanished.figures == {"prior": 1.0, "vanished": 1, "vanished_people": 1.0}
-
-
 def test_inserted_vertices_that_vanish_or_come_with_ties_are_told() -> None:
     """Ids that vanish were nobody's, or newcomers without ties are people: areas of one."""
     vanished = departure(pair([8, 9], [], people=set(range(8))), PARAMS)[0]
@@ -223,13 +213,3 @@ def test_inserted_vertices_that_vanish_or_come_with_ties_are_told() -> None:
     found = {r.attack: r for r in arrival(several, PARAMS)}
     assert found["arrival.ties"].value == 0.5
     assert found["arrival.named"].value == pytest.approx(1 / 3)
-
-
-def test_who_comes_and_goes_in_company_is_not_found() -> None:
-    """The negative control: k who come or go together are as good as a guess among k."""
-    history = pair(gone=[1, 2, 3], came=[10, 11, 12], people=set(range(13)))
-    assert arrival(history, PARAMS)[0].value == pytest.approx(1 / 3)
-    assert not arrival(history, PARAMS)[0].is_broken
-    assert departure(history, PARAMS)[0].value == pytest.approx(1 / 3)
-    assert departure(pair([], [], set(range(10))), PARAMS) == []
-    assert arrival(pair([], [], set(range(10))), PARAMS) == []

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ktsafe.assess.attacks import Case, ids_removed
+from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks import own_account as module
 from ktsafe.assess.attacks.own_account import own_account
 from tests.ktsafe.assess.attacks import naive
-from tests.ktsafe.assess.attacks.releases import cases, graph_of, noisy, random_graph
+from tests.ktsafe.assess.attacks.releases import cases, graph_of
 
 
 def naive_chances(case: Case, account: int, *, knows_value: bool) -> tuple[float, list[float]]:
@@ -69,21 +69,6 @@ def test_accounts_are_those_with_about_as_many_ties_as_are_planted(
     for result in own_account(Case(star, star, np.arange(31)), seeded()):
         assert result.targets == 20
         assert result.figures == {"accounts": 1, "own": 1}
-
-
-def test_the_positive_control_is_broken() -> None:
-    """With ids removed and nothing else, accounts are found, and friends far above chance."""
-    graph = random_graph(400, 4000, seeded())
-    for result in own_account(Case(graph, *ids_removed(graph, seeded())), seeded()):
-        assert result.figures["own"] > 0.95
-        assert result.value > 10 * result.control
-
-
-def test_the_negative_control_is_chance() -> None:
-    """Where all shown ties are strangers', friends are named about as often as by guessing."""
-    graph = random_graph(600, 3000, seeded())
-    for result in own_account(noisy(graph, seeded(), kept=0, added=3000), seeded()):
-        assert result.value < 2 * result.control
 
 
 def test_a_value_of_its_own_tells_the_account_among_vertices_with_the_same_neighbours() -> None:
