@@ -4,7 +4,8 @@
 Only what a PostgreSQL with its default replica identity tells: the row before an update is not
 told; of a deleted row the columns of the key are, others as null, or as 0, "" and false where they
 may not be null; a changed key is a deletion and a creation; a long value that did not change is
-unavailable. Or all of it, of tables without a key: then rows go by what they say. `lab.trials.databases` compares the envelopes with those of a real engine.
+unavailable. Or all of it, of tables without a key: then rows go by what they say.
+`lab.trials.databases` compares the envelopes with those of a real engine.
 """
 
 from __future__ import annotations
