@@ -27,16 +27,6 @@ def test_a_feed_on_three_partitions_becomes_verified_releases(tmp_path, cluster)
     services.check(site, partitions, tmp_path / "read")
 
 
-def test_kill_9_loses_and_repeats_nothing(tmp_path, cluster):
-    """Killed at random moments, attacks among them, it goes on where it was, byte for byte."""
-    partitions = feeds.assigned(services.small_feed(people=300), 3, 4)
-    site = kafka_site(tmp_path, partitions, cluster)
-    site.config.write_text(site.config.read_text().replace(running.UNATTACKED, ""))
-    killed, seen = services.drain_with_kills(site, 3, 5, tmp_path, within_s=5.0)
-    assert killed > 0
-    services.check(site, partitions, tmp_path / "read", seen=seen)
-
-
 def test_a_topic_of_another_state_is_refused(tmp_path, cluster):
     """The state belongs to its topic: with another one the service refuses to start."""
     partitions = feeds.assigned(services.small_feed(people=40), 1, 1)

@@ -50,7 +50,7 @@ def rehash(folder: Path) -> None:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(graph=graphs())
 def test_both_formats_hold_the_same_table(graph, tmp_path_factory):

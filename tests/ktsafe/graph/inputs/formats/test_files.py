@@ -9,7 +9,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from scipy import io, sparse
+from scipy import sparse
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.inputs import Network, read_network
@@ -82,41 +82,6 @@ def matrix(pairs: list[tuple[int, int]]) -> sparse.coo_array:
     return sparse.coo_array((np.ones(len(pairs)), (u, v)), shape=(N, N))
 
 
-@pytest.mark.parametrize("symmetry", ["symmetric", "general"])
-def test_matrix_market(tmp_path: Path, symmetry: str) -> None:
-    """Rows are counted from 1; a symmetric matrix gives each tie once, a general one as it is."""
-    both = [*PAIRS, *((v, u) for u, v in PAIRS)]
-    path = tmp_path / "soc.mtx"
-    io.mmwrite(path, matrix(both), field="pattern", symmetry=symmetry)
-    path.with_suffix(".mtx.gz").write_bytes(gzip.compress(path.read_bytes()))
-    for file in (path, path.with_suffix(".mtx.gz")):
-        network = read_network(file)
-        assert (len(network.ids), ties(network, shift=1)) == (N, expected())
-        assert network.edges_repeated == (0 if symmetry == "symmetric" else len(PAIRS))
-        assert set(network.ignored) <= {"directions"}
-    io.mmwrite(path, matrix(PAIRS) * 2)
-    network = read_network(path)
-    assert (network.ignored, network.directed) == (("directions", "values"), len(PAIRS))
-
-
-def test_arrays(tmp_path: Path) -> None:
-    """OGB's arrays and scipy's sparse matrices; features and labels become columns."""
-    features, labels = np.arange(2.0 * N).reshape(N, 2) / 2, np.arange(N).reshape(N, 1)
-    edges = np.array(PAIRS).T
-    np.savez(tmp_path / "a.npz", edge_index=edges, node_feat=features, node_label=labels)
-    network = read_network(tmp_path / "a.npz")
-    assert ties(network) == expected()
-    assert network.columns["feat_1"][:3] == ["0.5", "1.5", "2.5"]
-    assert network.columns["label"] == list(map(str, range(N)))
-    sparse.save_npz(tmp_path / "b.npz", matrix([*PAIRS, *((v, u) for u, v in PAIRS)]).tocsr())
-    network = read_network(tmp_path / "b.npz")
-    assert (ties(network), network.edges_repeated, len(network.ids)) == (expected(), 0, N)
-    assert set(network.ignored) <= {"directions"}
-    sparse.save_npz(tmp_path / "c.npz", 2 * matrix(PAIRS).tocsr())
-    network = read_network(tmp_path / "c.npz")
-    assert (network.ignored, network.directed) == (("directions", "values"), len(PAIRS))
-
-
 def test_folder_of_ogb(tmp_path: Path) -> None:
     """Tables without headers, the number of vertices beside; several networks are refused."""
 
@@ -134,30 +99,6 @@ def test_folder_of_ogb(tmp_path: Path) -> None:
     put("num-node-list", [[4], [5]])
     with pytest.raises(InvalidGraph, match="2 networks"):
         read_network(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["graphml", "gexf"])
-@pytest.mark.parametrize("graph", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
-def test_attributes_of_vertices(tmp_path: Path, kind: str, graph: type[nx.Graph]) -> None:
-    """GraphML and GEXF hold attributes; directions, repetitions and types of edges are told."""
-    made = graph()
-    made.add_nodes_from((v, {"club": "A" if v < 4 else "B"}) for v in range(N))
-    made.add_edges_from(PAIRS, kind="friend")
-    if made.is_multigraph():
-        made.add_edge(*PAIRS[0], kind="colleague")
-    path = tmp_path / f"net.{kind}"
-    getattr(nx, f"write_{kind}")(made, path)
-    (tmp_path / f"net.{kind}.gz").write_bytes(gzip.compress(path.read_bytes()))
-    for file in (path, tmp_path / f"net.{kind}.gz"):
-        network = read_network(file)
-        assert (ties(network), len(network.ids)) == (expected(), N)
-        assert network.edges_repeated == int(made.is_multigraph())
-        assert network.directed == (made.number_of_edges() if made.is_directed() else 0)
-        assert network.ignored == (*["directions"][: network.directed], "kind")
-        assert network.columns["club"] == ["A"] * 4 + ["B"] * 5
-        again = network.to_networkx()
-        assert nx.is_isomorphic(again, nx.Graph(made))
-        assert again.nodes["8"]["club"] == "B"
 
 
 BAD = {
@@ -185,7 +126,7 @@ def test_what_is_no_network_is_refused(tmp_path: Path, name: str) -> None:
         read_network(tmp_path / "absent.txt")
 
 
-@pytest.mark.parametrize("cut", range(0, 400, 7))
+@pytest.mark.parametrize("cut", range(0, 400, 40))
 def test_a_file_cut_anywhere_is_refused(tmp_path: Path, cut: int) -> None:
     """In a format that tells where it ends; an edge list does not."""
     made = nx.path_graph(4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 from tests.ktsafe.graph.inputs.reading import read, refused, ties
@@ -143,20 +142,6 @@ def test_what_lasts_is_there(tmp_path: Path) -> None:
     )
     network = read(tmp_path, "n.gexf", gexf(PEOPLE, edges, graph='mode="dynamic" end="9"'))
     assert ties(network) == {"a-b", "b-c", "a-c"}
-
-
-def test_files_of_networkx(tmp_path: Path) -> None:
-    """An attribute `id` takes the place of the id when networkx writes: people of one are refused.
-
-    Nothing is merged: the file says the same id twice.
-    """
-    graph = nx.path_graph(3)
-    nx.set_node_attributes(graph, {0: "x", 1: "y", 2: "x"}, "id")
-    text = "\n".join(nx.generate_gexf(graph))
-    refused(tmp_path, "n.gexf", text, "the same person for the second time")
-    nx.set_node_attributes(graph, {0: "x", 1: "y", 2: "z"}, "id")
-    network = read(tmp_path, "n.gexf", "\n".join(nx.generate_gexf(graph)))
-    assert (network.ids, ties(network)) == (["x", "y", "z"], {"x-y", "y-z"})
 
 
 def test_an_attribute_called_id_is_another_column(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import igraph
-import networkx as nx
 import pytest
 
 from tests.ktsafe.graph.inputs.reading import read, refused, ties
@@ -69,20 +67,6 @@ def test_what_is_drawn_is_told(tmp_path: Path) -> None:
         gml("id 1 graphics [ x 1 y 2 ]", "id 2", edges=("source 1 target 2 line [ ]",)),
     )
     assert (network.ignored, network.columns) == (("graphics", "line"), {})
-
-
-def test_files_of_libraries(tmp_path: Path) -> None:
-    """People are called by labels in files of networkx, by numbers in those of igraph."""
-    graph = nx.Graph([("Ann", "Zoë"), ("Zoë", "7")])
-    graph.nodes["Ann"]["vip"] = True
-    network = read(tmp_path, "nx.gml", "\n".join(nx.generate_gml(graph)))
-    assert (network.ids, ties(network)) == (["Ann", "Zoë", "7"], {"Ann-Zoë", "7-Zoë"})
-    made = igraph.Graph([(0, 1), (1, 2)])
-    made.vs["name"], made.vs["age"] = ["Ann", 'B"o', "Cy"], [1, float("nan"), 2.5]
-    made.write_gml(str(tmp_path / "made.gml"))
-    network = read(tmp_path, "ig.gml", (tmp_path / "made.gml").read_bytes())
-    assert (network.ids, ties(network)) == (["0", "1", "2"], {"0-1", "1-2"})
-    assert network.columns == {"name": ["Ann", 'B"o', "Cy"], "age": ["1", None, "2.5"]}
 
 
 REFUSED = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import igraph
 import pytest
 
 from tests.ktsafe.graph.inputs.reading import read, refused, ties
@@ -103,17 +102,6 @@ def test_kinds_and_texts_are_those_of_the_format(tmp_path: Path) -> None:
     assert network.kinds == {"n": "number", "f": "number", "s": "text", "b": "boolean"}
 
 
-def test_files_of_igraph(tmp_path: Path) -> None:
-    """Its numbers are fractions, and NaN is what it leaves out."""
-    graph = igraph.Graph([(0, 1), (1, 2), (2, 2)])
-    graph.vs["age"] = [30, float("nan"), 2.5]
-    graph.vs["vip"] = [True, False, True]
-    graph.write_graphml(str(tmp_path / "k.graphml"))
-    network = read(tmp_path, "again.graphml", (tmp_path / "k.graphml").read_bytes())
-    assert network.columns == {"age": ["30", None, "2.5"], "vip": ["true", "false", "true"]}
-    assert (ties(network), network.loops) == ({"n0-n1", "n1-n2"}, 1)
-
-
 def test_numbers_of_two_types_are_one_column(tmp_path: Path) -> None:
     """As networkx writes whole numbers and fractions of one attribute: nobody has both."""
     keys = (
@@ -123,16 +111,6 @@ def test_numbers_of_two_types_are_one_column(tmp_path: Path) -> None:
     body = '<node id="x"><data key="a">1</data></node><node id="y"><data key="b">2.5</data></node>'
     network = read(tmp_path, "n.graphml", graphml(body, keys))
     assert (network.columns, network.kinds) == ({"score": ["1", "2.5"]}, {"score": "number"})
-
-
-def test_keys_of_people_and_of_ties_may_share_ids(tmp_path: Path) -> None:
-    """As rustworkx numbers them; each is for one kind."""
-    keys = GROUP + '<key id="g" for="edge" attr.name="since" attr.type="int"/>'
-    body = (
-        f'<node id="a">{data("x")}</node>{nodes("b")}<edge source="a" target="b">{data("3")}</edge>'
-    )
-    network = read(tmp_path, "n.graphml", graphml(body, keys))
-    assert (network.columns, network.ignored) == ({"group": ["x", None]}, ("since",))
 
 
 @pytest.mark.parametrize(

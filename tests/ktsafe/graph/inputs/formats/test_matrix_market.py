@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy import io, sparse
 
 from tests.ktsafe.graph.inputs.reading import read, refused, ties
 
@@ -61,17 +59,6 @@ def test_no_cells(tmp_path: Path) -> None:
     """People without ties, and no people at all."""
     assert read(tmp_path, "n.mtx", mtx("")).ids == ["1", "2", "3"]
     assert read(tmp_path, "n.mtx", mtx("", sizes="0 0 0")).ids == []
-
-
-@pytest.mark.parametrize("kind", [float, np.int64])
-def test_files_of_scipy(tmp_path: Path, kind: type) -> None:
-    """What it writes is read; what it makes of unsigned numbers is refused, as the file says."""
-    cells = np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]], dtype=kind)
-    io.mmwrite(tmp_path / "s.mtx", sparse.coo_array(cells))
-    network = read(tmp_path, "n.mtx", (tmp_path / "s.mtx").read_bytes())
-    assert (ties(network), network.ignored) == ({"1-2", "2-3"}, ("values",))
-    io.mmwrite(tmp_path / "a.mtx", cells)
-    refused(tmp_path, "n.mtx", (tmp_path / "a.mtx").read_bytes(), "format 'array'")
 
 
 CELLS = "2 1 1\n"

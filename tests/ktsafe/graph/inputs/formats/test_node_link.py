@@ -20,27 +20,6 @@ AB = [{"id": "a"}, {"id": "b"}]
 TIE = {"source": "a", "target": "b"}
 
 
-@pytest.mark.parametrize("word", ["links", "edges"])
-@pytest.mark.parametrize("graph", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
-def test_files_of_networkx(tmp_path: Path, word: str, graph: type[nx.Graph]) -> None:
-    """Whatever the list of ties is called; directions and repetitions are counted."""
-    made = graph([("a", "b"), ("b", "c"), ("c", "c")])
-    made.add_edge("b", "a", weight=2)
-    made.add_nodes_from([("a", {"age": 30.0, "vip": True}), ("d", {"age": None})])
-    text = json.dumps(nx.node_link_data(made, edges=word))
-    network = read(tmp_path, "n.json", text)
-    assert (network.ids, ties(network)) == (["a", "b", "c", "d"], {"a-b", "b-c"})
-    rows = made.number_of_edges()
-    assert (network.loops, network.edges_repeated) == (1, rows - 3)
-    assert network.directed == (rows if made.is_directed() else 0)
-    assert network.columns == {
-        "age": ["30", None, None, None],
-        "vip": ["true", None, None, None],
-    }
-    assert network.kinds == {"age": "number", "vip": "boolean"}
-    assert network.ignored == (*["directions"][: network.directed], "weight")
-
-
 @pytest.mark.parametrize("name", ["n.json", "n.txt", "n.json5"])
 def test_positions_are_ids_where_there_are_none(tmp_path: Path, name: str) -> None:
     """As in d3's first files, in which people have names; it is told."""
@@ -60,16 +39,6 @@ def test_ids_are_texts(tmp_path: Path) -> None:
     network = read(tmp_path, "n.json", node_link(nodes, links))
     assert network.ids == ["7", "007", "(0, 'x')", "9007199254740993"]
     assert ties(network) == {"007-7", "(0, 'x')-7"}
-
-
-def test_files_of_rustworkx(tmp_path: Path) -> None:
-    """What people have stands in an object of its own."""
-    nodes = [{"id": 0, "data": {"id": "x", "age": "3"}}, {"id": 1, "data": {"age": "4"}}]
-    links = [{"source": 0, "target": 1, "id": 0, "data": {"w": "1"}}]
-    network = read(tmp_path, "n.json", node_link(nodes, links, attrs=None, multigraph=True))
-    assert (network.ids, ties(network)) == (["0", "1"], {"0-1"})
-    assert network.columns == {"id_": ["x", None], "age": ["3", "4"]}
-    assert network.ignored == ("data",)
 
 
 def test_what_is_not_read_is_told(tmp_path: Path) -> None:

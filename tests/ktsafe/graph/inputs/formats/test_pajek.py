@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import igraph
-import networkx as nx
 import pytest
 
 from tests.ktsafe.graph.inputs.reading import read, refused, ties
@@ -64,22 +62,6 @@ def test_attributes(tmp_path: Path) -> None:
     network = read(tmp_path, "n.net", text)
     assert network.columns == {"age": [None, "30", None], "club": [None, "x y", "z"]}
     assert (network.kinds, network.ignored) == ({}, ("coordinates", "drawing", "shapes"))
-
-
-def test_files_of_libraries(tmp_path: Path) -> None:
-    """Texts of networkx are attributes, and names of igraph are ids."""
-    graph = nx.MultiDiGraph([("Ann Lee", "b"), ("b", "Ann Lee"), ("c", "c")])
-    graph.nodes["b"]["club"] = "x y"
-    nx.write_pajek(graph, tmp_path / "nx.net")
-    network = read(tmp_path, "n.net", (tmp_path / "nx.net").read_bytes())
-    assert (network.ids, ties(network)) == (["Ann Lee", "b", "c"], {"Ann Lee-b"})
-    assert (network.edges_repeated, network.loops, network.directed) == (1, 1, 3)
-    assert network.columns == {"club": [None, "x y", None]}
-    made = igraph.Graph([(0, 1)])
-    made.vs["name"] = ['B"o', "Zoë"]
-    made.write_pajek(str(tmp_path / "ig.net"))
-    network = read(tmp_path, "n.net", (tmp_path / "ig.net").read_bytes())
-    assert (network.ids, ties(network)) == (['B"o', "Zoë"], {'B"o-Zoë'})
 
 
 REFUSED = {
