@@ -119,7 +119,7 @@ erasures: $(STAMP) ## erase people of unlikely names under kill -9, and look for
 fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
 	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out lab/results/reliability.md
 
-long-run: $(STAMP) java ## two hours of events, replayed with faults and kill -9: EVENTS=7200000
+long-run: $(STAMP) java ## two hours of events, replayed with kill -9: EVENTS=7200000
 	mkdir -p var
 	$(RUN) -m tests.faults.long_run --events $(EVENTS) --memory var/memory.csv --plot var/memory.svg \
 		--out lab/results/reliability.md

@@ -276,7 +276,9 @@ def as_json(told: Told, table: Table, time_us: int, lsn: int, *, schemas: bool) 
         source = (
             told.value["source"] | times | {"txId": lsn, "lsn": lsn, "sequence": f'[null,"{lsn}"]'}
         )
-        value = told.value | {"source": source} | times
+        read_us = time_us + lsn % 7 * 10_000_000  # When the connector read it: later, or much so.
+        read = {"ts_ms": read_us // 1000, "ts_us": read_us, "ts_ns": read_us * 1000}
+        value = told.value | {"source": source} | read
     if schemas:
         value = None if value is None else {"schema": row_schema(table), "payload": value}
         key = None if key is None else {"schema": {"type": "struct"}, "payload": key}

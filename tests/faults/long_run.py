@@ -1,12 +1,11 @@
-"""Days of a level network, replayed as fast as it goes, with faults and without.
+"""Days of a level network, replayed as fast as it goes, with kills and without.
 
-    python -m tests.faults.long_run [--events 7200000] [--faults 120] [--kills 30] [--plot FILE]
+    python -m tests.faults.long_run [--events 7200000] [--kills 30] [--plot FILE]
 
 The feed's own truth is the yardstick: after every run the final graph is that of the feed, and
 every slot has its release, cut at the feed's own offsets, made of exactly that slot's people and
-ties. Runs: in simulation (real loop, store on disk) undisturbed and with faults; as a
-process on a real broker undisturbed, with its memory measured, and killed with SIGKILL. Prints one
-line per run, and exits with an error if anything differs.
+ties. A process on a real broker runs undisturbed, with its memory measured, and then killed with
+SIGKILL. Prints one line per run, and exits with an error if anything differs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
-import itertools
 import json
 import math
 import os
@@ -24,24 +22,18 @@ import sys
 import tempfile
 import time
 import uuid
-from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ktsafe import PrivacyParams
 from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.stream.service import assembly
-from ktsafe.stream.slots import FixedSlots
 from ops.broker.broker import Broker
 from tests import running
-from tests.faults import errors, level_feed, memory, processes
+from tests.faults import level_feed, memory, processes
 from tests.faults.level_feed import Truth
 from tests.faults.memory import Sample
 from tests.faults.trials import commit, put_section
-from tests.stream.service.simulation import Tripwire, World, disk_store
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip
@@ -52,7 +44,7 @@ replayed as fast as it goes, beside other work. After each run the final graph i
 and every slot has its release, cut at the feed's own offsets and made of that slot's people and
 ties.
 
-| run | events | faults or kills | releases | final graph | time |
+| run | events | kills | releases | final graph | time |
 |---|---|---|---|---|---|
 {rows}
 
@@ -89,7 +81,6 @@ class Plan:
     events: int
     people: int
     every_s: int
-    faults: int
     kills: int
     seed: int
 
@@ -100,7 +91,6 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=7_200_000)
     parser.add_argument("--people", type=int, default=10_000)
     parser.add_argument("--releases", type=int, default=8)
-    parser.add_argument("--faults", type=int, default=120)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memory", type=Path, help="write seconds and resident bytes as CSV")
@@ -109,7 +99,7 @@ def main() -> None:
     given = parser.parse_args()
     revision = commit()
     every_s = max(1, given.events * STEP_US // 1_000_000 // given.releases)
-    plan = Plan(given.events, given.people, every_s, given.faults, given.kills, given.seed)
+    plan = Plan(given.events, given.people, every_s, given.kills, given.seed)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ktsafe-long-") as temporary:
         folder = Path(temporary)
@@ -118,11 +108,7 @@ def main() -> None:
             folder / "feed", plan.events, plan.people, plan.seed, every_us=every_us, step_us=STEP_US
         )
         say("feed", plan.events, "-", truths, started)
-        # The simulation needs no broker: it runs beside the rest, on another core.
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as beside:
-            simulated = beside.submit(rows_of_simulation, folder, plan, truths)
-            samples = on_broker(folder, plan, truths)
-            rows = ROWS + simulated.result()
+        samples = on_broker(folder, plan, truths)
     told = memory.drift(samples)
     if given.memory:
         memory.write(given.memory, samples)
@@ -138,7 +124,7 @@ def main() -> None:
             kept=LATENESS_S * 1_000_000 // STEP_US,
             week=7 * 86_400 * 1_000_000 // STEP_US,
             commit=revision,
-            rows="\n".join(rows),
+            rows="\n".join(ROWS),
             memory=told,
         )
         put_section(given.out, "Long run", section)
@@ -158,95 +144,9 @@ def say(what: str, events: int, faults: object, truths: list[Truth], started: fl
     print(ROWS[-1], flush=True)
 
 
-def rows_of_simulation(folder: Path, plan: Plan, truths: list[Truth]) -> list[str]:
-    """Simulate in a process of its own; return its rows."""
-    simulate(folder, plan, truths)
-    return ROWS
-
-
-def simulate(folder: Path, plan: Plan, truths: list[Truth]) -> tuple[int, Counter[str]]:
-    """Run the feed in simulated time undisturbed, then with faults; return steps and faults."""
-    started = time.monotonic()
-    wire = Tripwire()
-    world = world_of(folder / "undisturbed", folder / "feed", plan)
-    world.run(wire=wire, ingest=bounds(), loop={"lateness_max_s": LATENESS_S})
-    check_world(world, truths)
-    say("simulation, undisturbed", plan.events, "-", truths, started)
-    started = time.monotonic()
-    world = world_of(folder / "disturbed", folder / "feed", plan)
-    done = run_with_faults(world, plan, wire.steps)
-    check_world(world, truths)
-    say("simulation, with faults", plan.events, dict(done), truths, started)
-    return wire.steps, done
-
-
 def bounds() -> dict[str, Any]:
-    """Return the bounds of ingest, the same in simulation and on the broker."""
+    """Return the bounds of ingest."""
     return {"batch_records_max": BATCH, "lateness_max_s": LATENESS_S}
-
-
-def world_of(folder: Path, feed: Path, plan: Plan) -> World:
-    """Return a world around a store on disk that reads the mapped feed."""
-    world = World(
-        folder,
-        [],
-        store=disk_store(folder / "store", level_feed.SCHEMA),
-        params=PrivacyParams(),
-        schema=level_feed.SCHEMA,
-        slots=FixedSlots(plan.every_s * 1_000_000),
-    )
-    world.log = level_feed.log_of(feed)
-    return world
-
-
-class Faults(Tripwire):
-    """Fails at each of many steps, in the next way each time, and outlives who fails.
-
-    Some errors are absorbed, others end the service: steps are counted through all its starts.
-    """
-
-    def __init__(self, points: list[int]) -> None:
-        super().__init__()
-        self.done: Counter[str] = Counter()
-        self._points = points
-        self._kinds = itertools.cycle(errors.KINDS)
-
-    def step(self, name: str) -> None:
-        """Count one step; fail if one is due."""
-        self.steps += 1
-        if self._points and self.steps > self._points[0]:
-            del self._points[0]
-            kind = next(self._kinds)
-            self.done[kind] += 1
-            raise errors.KINDS[kind](name)
-
-
-def run_with_faults(world: World, plan: Plan, steps: int) -> Counter[str]:
-    """Run a world to its end, failing it `plan.faults` times; return how often in which way."""
-    wire = Faults(spread(steps, plan.faults, plan.seed))
-    while True:
-        before = wire.done.total()
-        try:
-            world.run(wire=wire, ingest=bounds(), loop={"lateness_max_s": LATENESS_S})
-            break
-        except errors.ENDS:
-            if wire.done.total() == before:
-                raise  # Not planned.
-    assert wire.done.total() == plan.faults, f"{wire.done.total()} faults happened"
-    return wire.done
-
-
-def check_world(world: World, truths: list[Truth]) -> None:
-    """Check the history of a simulated service against the feed's own truth."""
-    store = world.open_store()
-    try:
-        records = store.ledger.releases()
-    finally:
-        store.close()
-    check_ledger(records, truths)
-    for record, truth in zip(records, truths, strict=True):
-        assert world.cuts[record.release_id] == truth.graph, f"another cut: {record.release_id}"
-    assert level_feed.digest_of(world.graph()) == truths[-1].digest, "another final graph"
 
 
 def check_ledger(records: list[ReleaseRecord], truths: list[Truth]) -> None:

@@ -31,7 +31,7 @@ from ktsafe.stream.errors import Exit
 from ktsafe_lab.contracts import release_contract
 from ops.broker.broker import Broker
 from tests import feeds, running, services
-from tests.faults.on_disk import PEOPLE, killed_and_started
+from tests.faults.on_disk import PEOPLE
 from tests.faults.processes import Watched, check, ended, refuses, seconds_until, stop, watched
 from tests.faults.trials import BY_ITSELF, NEXT_START, Fault, Trial
 from tests.integration.cluster import Cluster
@@ -129,12 +129,6 @@ def recovered(
     recovery_s = time.monotonic() - started
     finish(site, process, partitions, folder)
     return recovery_s
-
-
-def kill_9(folder: Path, seed: int) -> Trial:
-    """Kill a service that reads and publishes by Kafka."""
-    site, partitions, _ = site_of(folder, seed)
-    return killed_and_started(site, partitions, folder, seed)
 
 
 def broker_killed(folder: Path, seed: int, *, kill: bool = True) -> Trial:
@@ -308,7 +302,6 @@ def _beginning(topic: str) -> int:
 
 
 FAULTS = (
-    Fault("kill -9 of the service", "broker", NEXT_START, 3, kill_9),
     Fault("kill -9 of the broker", "broker", BY_ITSELF, 3, broker_killed),
     Fault("restart of the broker", "broker", BY_ITSELF, 2, broker_restarted),
     Fault("kill -9 of the broker in a transaction", "broker", BY_ITSELF, 3, in_a_transaction),

@@ -28,6 +28,10 @@ READS = {
 }
 
 
+WRITES = ((releases_write, "write_release"), (erasure, "write_synced"))
+"""A release whose making meets a defect is withheld, so the first of them meets none here."""
+
+
 class Changes(Tripwire):
     """Counts calls that change something."""
 
@@ -56,7 +60,7 @@ def run(folder, step=None, kind="crash"):
     wire = Changes(step, errors.KINDS[kind])
     try:
         with pytest.MonkeyPatch.context() as patch:
-            for module, name in ((releases_write, "write_release"), (erasure, "write_synced")):
+            for module, name in WRITES[kind == "defect" :]:
                 patch.setattr(module, name, counted(wire, getattr(module, name)))
             world.run(wire=wire, ingest={"batch_records_max": 15})
     except errors.ENDS:
