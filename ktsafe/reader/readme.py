@@ -144,8 +144,8 @@ def _lines(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield from _paragraph(HOLDS)
     if "statistics.json" not in manifest["sha256"]:
         yield from _paragraph(
-            "This release has no statistics.json: estimates are those of the graph alone, without "
-            "error bars, and lean as it does."
+            "This release has no statistics.json, which the first one of a month may have: "
+            "estimates are those of the graph alone, without error bars, and lean as it does."
         )
     yield from _section("How to load it")
     first = next(iter(schema["quasi_identifiers"]), "ATTRIBUTE")

@@ -110,9 +110,9 @@ class ReleaseTable(Section, frozen=True):
 
 
 class StatisticsTable(Section, frozen=True):
-    """`[statistics]`: noisy counts of the true graph beside each release; 0: none."""
+    """`[statistics]`: noisy counts of the true graph beside the first release of a month."""
 
-    epsilon_per_year: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
+    epsilon_per_year: Annotated[float, msgspec.Meta(ge=0, le=100)] = 1.0
 
 
 BUDGET_S: Final = 10.0

@@ -49,6 +49,12 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 YEAR_US: Final = 365 * 86_400 * 1_000_000
+
+MONTH: Final = len("2026-01")
+"""A month has one file of statistics: of daily files each would have thirty times the noise."""
+
+FILES_PER_YEAR: Final = 13
+"""Most months of which 365 days see the first release, when releases fail to come."""
 HINT: Final = "Fewer quasi-identifiers or a smaller k let more ties be shown."
 
 
@@ -271,10 +277,13 @@ class Snapshotter:
         per_year, slots = self._settings.epsilon_per_year_micro, self._settings.slots
         if not per_year or slots is None or self._ledger is None or not due.series.secret:
             return None
+        releases = self._ledger.releases()
         share = share_micro(per_year, slots, due.cut.slot_us)
-        before = spent_micro(self._ledger.releases(), due.cut.slot_us)
-        omitted = not 0 < share <= per_year - before
-        if omitted:
+        before = spent_micro(releases, due.cut.slot_us)
+        told = {rfc3339(r.slot_us)[:MONTH] for r in releases if r.epsilon_micro}
+        is_told = rfc3339(due.cut.slot_us)[:MONTH] in told
+        omitted = is_told or not 0 < share <= per_year - before
+        if omitted and not is_told:
             log.warning("no statistics: they would cost more than is left of the year")
         cost = 0 if omitted else share
         return StatisticsBudget(cost, before + cost, per_year - before - cost, omitted)
@@ -397,14 +406,14 @@ def _read_back(folder: Path, params: PrivacyParams) -> Release:
 
 
 def share_micro(per_year_micro: int, slots: Slots, slot_us: int) -> int:
-    """Return what the statistics of one release may cost: an equal share of 365 days' slots.
+    """Return what the statistics of one release may cost: an equal share of 365 days' files.
 
-    In any 365 days all releases together cost no more than the epsilon per year. A release beyond
-    that has no statistics.
+    Only the first release of a month has some. In any 365 days all together cost no more than the
+    epsilon per year; a release beyond that has none.
     """
     first = slots.at_or_after(slot_us - YEAR_US + 1)
     n_releases = slots.distance(first, slot_us) + 1
-    return per_year_micro // max(1, n_releases)
+    return per_year_micro // min(max(1, n_releases), FILES_PER_YEAR)
 
 
 def spent_micro(releases: Iterable[ReleaseRecord], slot_us: int) -> int:

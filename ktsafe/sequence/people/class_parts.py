@@ -1,4 +1,4 @@
-"""Two parts of a class, where one pair of classes would hold most of the ties.
+"""Two parts of a class that would hold most ties.
 
 A pair of classes goes dark as a whole, so without parts a network of one class would have releases
 without edges. Parts are drawn, and published nowhere: both have the quasi-identifiers of the class.
@@ -23,7 +23,7 @@ COHORTS_MIN = 20
 
 
 def part_largest(context: StepContext) -> None:
-    """Part the larger class of the pair that holds too many ties, if one does, at random."""
+    """Part the class with too many ties, if there is one, at random."""
     people, ties = context.state.people, context.state.hidden_ties
     classes, held = np.unique(edge_keys(people.cls[ties.pairs(ties.used())]), return_counts=True)
     if held.max(initial=0) <= HELD_MAX * held.sum():

@@ -68,12 +68,16 @@ def dumps(folder: Path, events: list[Event]) -> list[int]:
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    """Return what each release says, but for its random sequence id, encrypted cut, and chain."""
+    """Return what each release says, but for its random id, encrypted cut, noise, and chain."""
     return {
         release.name: re.sub(
-            rb'"(sequence_id|cut|before|root)": "[^"]+"',
+            rb'"(sequence_id|cut|before|root|statistics.json|epsilon_micro)": ("[^"]+"|\d+)',
             b"",
-            b"".join(file.read_bytes() for file in sorted(release.iterdir())),
+            b"".join(
+                file.read_bytes()
+                for file in sorted(release.iterdir())
+                if file.name != "statistics.json"
+            ),
         )
         for release in folder.glob("0*")
     }

@@ -14,14 +14,20 @@ from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_manifest, 
 from ktsafe.stream.files.releases_write import ReleaseHeader, write_release
 from ktsafe.stream.files.statistics_file import STATISTICS, Spent
 from ktsafe.stream.release import snapshotter
-from ktsafe.stream.release.snapshotter import YEAR_US, share_micro, spent_micro
+from ktsafe.stream.release.snapshotter import FILES_PER_YEAR, share_micro, spent_micro
 from ktsafe.stream.slots import parse_slots
 from tests.stream.release.test_linked import EVENTS, PARAMS
-from tests.stream.service.simulation import SLOT_US, World
+from tests.stream.service.simulation import World
 
 OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
 PER_RELEASE = 300_000
-PER_YEAR = PER_RELEASE * (YEAR_US // SLOT_US)
+PER_YEAR = PER_RELEASE * FILES_PER_YEAR
+
+
+@pytest.fixture
+def every_slot(monkeypatch):
+    """Let each nominal time count as a month of its own."""
+    monkeypatch.setattr(snapshotter, "MONTH", len("2026-01-01T00:00:00Z"))
 
 
 def world_of(folder, per_year=PER_YEAR):
@@ -42,6 +48,7 @@ def folders(world, under):
     return found
 
 
+@pytest.mark.usefixtures("every_slot")
 def test_what_manifests_add_up_to_is_what_the_ledger_knows(tmp_path):
     """Separate sums agree: of manifests, of files, of the ledger and of private audits."""
     world = world_of(tmp_path)
@@ -58,6 +65,7 @@ def test_what_manifests_add_up_to_is_what_the_ledger_knows(tmp_path):
     assert [each["spent_micro"] for each in told] == [i * PER_RELEASE for i in range(1, 6)]
 
 
+@pytest.mark.usefixtures("every_slot")
 def test_from_manifests_alone_any_year_costs_no_more_than_the_budget(tmp_path, monkeypatch):
     """Plain json and calendar: no code of the project adds up here. Beyond it a release says so."""
     year = datetime.timedelta(days=365)
@@ -97,6 +105,7 @@ def test_a_release_that_would_overspend_omits_the_file_and_says_so(tmp_path):
         read_release(tmp_path / "r")
 
 
+@pytest.mark.usefixtures("every_slot")
 def test_gains_and_losses_are_those_of_the_true_graph(tmp_path):
     """With hardly any noise the tables of changes say what the feed did between releases."""
     world = world_of(tmp_path, PER_YEAR * 10**9)
@@ -116,8 +125,16 @@ def test_gains_and_losses_are_those_of_the_true_graph(tmp_path):
     assert len({n_ties for _, n_ties in totals}) > 1
 
 
+def test_a_month_has_one_file(tmp_path):
+    """The first release of a month has it; others say that theirs is omitted."""
+    world = world_of(tmp_path)
+    world.run()
+    told = [read_manifest(folder).statistics for folder in folders(world, tmp_path / "read")]
+    assert told == [Spent(PER_RELEASE), *[Spent(0, omitted=True)] * 4]
+
+
 def test_without_a_budget_nothing_is_added(tmp_path):
-    """By default there is no file, and no field in the manifest."""
+    """There is no file, and no field in the manifest."""
     world = world_of(tmp_path, per_year=0)
     world.run()
     for folder in folders(world, tmp_path / "read"):
@@ -127,18 +144,21 @@ def test_without_a_budget_nothing_is_added(tmp_path):
 
 @pytest.mark.parametrize("every", ["30s", "1d", "14d", "4w", "month"])
 def test_a_year_of_slots_spends_no_more_than_a_year_may_cost(every):
-    """Whichever 365 days are taken, over a leap year."""
+    """Whichever 365 days are taken, over a leap year: the first release of each month costs."""
     slots, slot = parse_slots(every), 1_830_000_000_000_000
     per_year = 5_000_000
-    records = []
+    records, months = [], set()
     for i in range(1 if every == "30s" else 800 if every == "1d" else 60):
         slot = slots.at_or_after(slot + 1)
         share = share_micro(per_year, slots, slot)
         assert share > 0
-        assert spent_micro(records, slot) + share <= per_year
+        at = datetime.datetime.fromtimestamp(slot // 1_000_000, datetime.UTC)
+        cost = 0 if (at.year, at.month) in months else share
+        months.add((at.year, at.month))
+        assert spent_micro(records, slot) + cost <= per_year
         records.append(
             ReleaseRecord(
-                i + 1, f"r{i}", "s", slot, {}, {}, Status.PUBLISHED, 1, 1, epsilon_micro=share
+                i + 1, f"r{i}", "s", slot, {}, {}, Status.PUBLISHED, 1, 1, epsilon_micro=cost
             )
         )
 
