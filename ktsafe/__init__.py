@@ -56,7 +56,7 @@ __all__ = [
 
 
 def loads(package: dict[str, Any], homes: Mapping[str, Names[str]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package: it loads a name when it is first asked for.
+    """Return a `__getattr__` that loads a package's name when first asked.
 
     The compiler takes a second to load, and the errors of a package are needed without it.
 

@@ -1,4 +1,4 @@
-"""Fills a new store with a graph at once, as sorted tables that the database takes in.
+"""Fills a new store with a graph at once, as sorted tables.
 
     people, ties ──▶ <store>/tables-<x>/*.sst ──ingested──▶ <store>/db
     counts, positions ──one synced batch, last of all──▶ <store>/db
@@ -27,14 +27,14 @@ from ktsafe.state.store_progress import Position, Progress
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Registered:
-    """Where the registers of some rows come from: their stamps are equal but for the offset."""
+    """Source of some rows' registers: equal stamps but for the offset."""
 
     origin: Origin
     time_us: int
 
 
 class BulkLoad:
-    """A store that is being made; it holds the lock from the beginning to `close`.
+    """Store in the making, locked from its beginning to `close`.
 
     Parameters
     ----------
@@ -58,7 +58,9 @@ class BulkLoad:
     def add_vertices(
         self, source: Registered, people: Iterable[tuple[int, str, Sequence[str | None]]]
     ) -> None:
-        """Let people exist, numbered from 0 in their order; no id may come twice.
+        """Add people numbered from 0 in their order.
+
+        No id may come twice.
 
         Parameters
         ----------
@@ -93,7 +95,7 @@ class BulkLoad:
     def add_edges(
         self, source: Registered, ends: NDArray[np.int32], offsets: NDArray[np.int64]
     ) -> int:
-        """Let edges exist; of those that repeat one, in either direction, the last counts.
+        """Add edges; of repeated ones, in either direction, the last counts.
 
         Parameters
         ----------
@@ -135,7 +137,7 @@ class BulkLoad:
     def finish(
         self, positions: Mapping[Origin, Position], source_identity: Mapping[str, str]
     ) -> None:
-        """Write what makes a store of the rows: how many there are, and where the feed goes on.
+        """Write the store's counts, and where the feed goes on.
 
         Raises
         ------

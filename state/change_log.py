@@ -1,8 +1,9 @@
-"""What a commit says, as a row of the log: put without reading, in the order of commits.
+"""What a commit says, as a row of the log.
 
-A row names the people whose registers the commit altered, and has each change to a tie in columns:
-both ends, the stamp, whether the tie is there from then on, and its mark, where one has any. People
-are keyed hashes. What rows of tables say of ties is there by their keys (`ktsafe.state.rows`).
+It is put without reading, in the order of commits. A row names the people whose registers the
+commit altered, and has each change to a tie in columns: both ends, the stamp, whether the tie is
+there from then on, and its mark, where one has any. People are keyed hashes. What rows of tables
+say of ties is there by their keys (`ktsafe.state.rows`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ HASH: Any = np.dtype(("S", HASH_BYTES))
 
 
 class HeldTie(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What a row of a tie says: both ends, its kind, and whether it goes one way."""
+    """Row of a tie: both ends, kind, and direction."""
 
     source: bytes
     target: bytes
@@ -47,9 +48,9 @@ LoggedRows: TypeAlias = dict[bytes, HeldTie | None]
 
 
 class Logged(msgspec.Struct, array_like=True, frozen=True):
-    """What a commit says of m ties and n people; numbers are int64, `present` is bytes.
+    """Commit of m ties and n people.
 
-    `marks` is empty where all are 0.
+    Numbers are int64, `present` is bytes. `marks` is empty where all are 0.
     """
 
     people: bytes
@@ -69,7 +70,7 @@ _log_decoder: Final = msgspec.msgpack.Decoder(Logged)
 
 
 class TieChanges(NamedTuple):
-    """Changes to ties in columns of shape (m,), int64 but `ends`, hashes of shape (m, 2)."""
+    """Changes to ties, columns int64 (m,); `ends` hashes, (m, 2)."""
 
     ends: NDArray[np.bytes_]
     time: NDArray[np.int64]
@@ -80,7 +81,7 @@ class TieChanges(NamedTuple):
 
 
 class Said(NamedTuple):
-    """Changes as a commit takes them: those of people one by one, those of ties in columns."""
+    """Changes of a commit: people one by one, ties in columns."""
 
     people: list[tuple[bytes, Mark, VertexUpsert | VertexDelete]]
     ties: Logged  # but for the people
@@ -93,7 +94,9 @@ class Said(NamedTuple):
 def said(
     changes: Sequence[Change], hashes: Hashes, origins: Origins, kinds: dict[str, int]
 ) -> Said:
-    """Return changes as a commit takes them; origins and kinds may become more.
+    """Return changes as a commit takes them.
+
+    Origins and kinds may become more.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""RocksDB through rocksdict: how it is opened, read and written, and what its errors mean.
+"""RocksDB through rocksdict: opening, reading, writing, and its errors.
 
 rocksdict raises bare `Exception` for everything; nothing outside this module sees one. Limits of
 version 0.3.29 that shape it:
@@ -67,7 +67,7 @@ class StoredRows(Protocol):
         """Return the values of `keys`, None where there is none."""
 
     def all(self, family: str, after: bytes | None = None) -> list[tuple[bytes, bytes]]:
-        """Return every key and value of a column family, or those behind a key, ascending."""
+        """Return keys and values of a column family behind a key, ascending."""
 
 
 class Storage(StoredRows, Protocol):
@@ -85,10 +85,10 @@ class Storage(StoredRows, Protocol):
         """Write a batch and return once it is on disk."""
 
     def flush(self, family: str) -> None:
-        """Move a column family from the log to a table of its own."""
+        """Move a column family from the log to its own table."""
 
     def drop(self, family: str, prefix: bytes) -> None:
-        """Delete all rows whose keys begin so, and make them unreadable from the files."""
+        """Delete rows by key prefix, unreadable from the files too."""
 
     def scrub(self) -> None:
         """Make all that was overwritten or deleted unreadable from the files."""
@@ -172,7 +172,7 @@ class Database:
         return Batch(self.handles)
 
     def commit(self, batch: Batch) -> None:
-        """Write a batch and return once it is on disk (write-ahead log, fsync).
+        """Write a batch; return once it is on disk (log, fsync).
 
         Raises
         ------
@@ -183,7 +183,7 @@ class Database:
             self._db.write(batch._batch, self._sync)  # noqa: SLF001 -- two halves of one thing
 
     def fill(self, family: str, rows: Iterable[tuple[bytes, bytes]]) -> int:
-        """Give an empty column family its rows, which ascend by key; return how many they are.
+        """Fill an empty column family with ascending rows; return their number.
 
         They become tables, synced, that the database takes in all at once: nothing goes through
         its log, and nothing has to be compacted.
@@ -228,13 +228,13 @@ class Database:
         return values
 
     def all(self, family: str, after: bytes | None = None) -> list[tuple[bytes, bytes]]:
-        """Return every key and value, or those behind a key, ascending: see `scan_blocks`."""
+        """Return keys and values behind a key, ascending: see `scan_blocks`."""
         return list(itertools.chain.from_iterable(self.scan_blocks(family, after=after)))
 
     def scan_blocks(
         self, family: str, n_rows: int = _ROWS_AT_ONCE, after: bytes | None = None
     ) -> Iterator[list[tuple[bytes, bytes]]]:
-        """Yield every key and value of a column family, ascending, so many at a time.
+        """Yield a column family's keys and values, ascending, in parts.
 
         With `after` those behind that key.
 
@@ -276,7 +276,7 @@ class Database:
             rows = None  # As in `scan_blocks`: an iterator keeps the lock.
 
     def verify(self) -> None:
-        """Read every block of every table and of the log, and compare it with its checksum.
+        """Read every block of tables and log; compare it with its checksum.
 
         Rows that were overwritten or deleted since are read, too: what compacts them later would
         fail on them. Filters are not: RocksDB goes on without one that does not read back.
@@ -298,12 +298,12 @@ class Database:
                 rows = None  # As in `scan_blocks`: an iterator keeps the lock.
 
     def flush(self, family: str) -> None:
-        """Move a column family from the write-ahead log to a table of its own."""
+        """Move a column family from the write-ahead log to a table."""
         with _errors("flush the store", self.path):
             self._families[family].flush()
 
     def scrub(self) -> None:
-        """Make all that was overwritten or deleted unreadable from the files of the database.
+        """Make all overwritten and deleted bytes unreadable from the files.
 
         Every column family goes from the log to a table, and every table is written anew. RocksDB
         removes the old files itself.
@@ -316,7 +316,7 @@ class Database:
                 family.compact_range(None, None, _thorough())
 
     def drop(self, family: str, prefix: bytes) -> None:
-        """Delete all rows whose keys begin so, and make them unreadable from the files."""
+        """Delete rows by key prefix, unreadable from the files too."""
         first, end = prefix, prefix + b"\xff"
         batch = self.batch()
         batch.delete_range(first, end, self.handles[family])
@@ -326,7 +326,7 @@ class Database:
             self._families[family].compact_range(first, end, _thorough())
 
     def checkpoint(self, path: Path) -> None:
-        """Make a second database at `path` of the state as of now, of hard links mostly."""
+        """Make a second database at `path`, of hard links mostly."""
         with _errors("freeze the store", path):
             rocksdict.Checkpoint(self._db).create_checkpoint(str(path))
 
@@ -349,7 +349,7 @@ class Database:
 
 
 def table_rows(path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows of one table, decompressed, also those that were overwritten since.
+    """Yield a table's rows, decompressed, also those overwritten since.
 
     No snapshot is ever used, so a table has one row for a key.
 
@@ -381,7 +381,7 @@ def table_rows(path: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _is_taken_in(path: Path, folder: str, options: Any) -> bool:
-    """Make a database of a copy of one table, if it is one of those that `fill` wrote."""
+    """Make a database of a copied table that `fill` wrote."""
     database = rocksdict.Rdict(folder, options)
     try:
         database.ingest_external_file([str(path)])
@@ -395,7 +395,7 @@ def _is_taken_in(path: Path, folder: str, options: Any) -> bool:
 
 
 def _repair(path: Path, folder: str, options: Any) -> None:
-    """Make a database of a link to one table that RocksDB wrote, and to nothing else.
+    """Make a database of a link to one table of RocksDB.
 
     One that `fill` wrote would be passed over: it does not say which column family it is of.
     """
@@ -406,7 +406,7 @@ def _repair(path: Path, folder: str, options: Any) -> None:
 
 
 def _mirror(path: Path) -> TemporaryDirectory[str]:
-    """Return a folder with links to the files of a database on a disk that is read-only.
+    """Return a folder with links to a read-only database's files.
 
     Where a database is opened, even for reading, rocksdict writes a file, RocksDB a log beside it.
     Nothing changes on such a disk, so the links stay true.
@@ -446,7 +446,7 @@ def _options(cache: Any, *, create: bool, is_only_scanned: bool = False) -> Any:
 
 
 def _thorough() -> Any:
-    """Return how tables are compacted if nothing of the old ones may stay."""
+    """Return options of a compaction that keeps nothing old."""
     options = rocksdict.CompactOptions()
     options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
     return options
@@ -462,7 +462,7 @@ def _errors(op: str, path: Path, *, missing_is_damage: bool = False) -> Iterator
 
 
 def _named(op: str, path: Path, error: Exception, *, missing_is_damage: bool) -> StateError:
-    """Return the error of ours that says what the operator can do about one of RocksDB's."""
+    """Return our error for one of RocksDB's, with a remedy."""
     text = str(error)
     subject = str(path)
     if isinstance(error, StateError):

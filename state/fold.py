@@ -1,8 +1,8 @@
-"""Folds the log of changes into the graph: what every commit said is resolved.
+"""Folds the log of changes into the graph.
 
-    changes ──┐
-    downs  ───┼──▶ numbers, latest stamp of each tie, what departures cover ──▶ arrays of a snapshot
-    people ───┘                                                            └──▶ places, ties, stamps
+What every commit said is resolved. changes ──┐ downs  ───┼──▶ numbers, latest stamp of each tie,
+what departures cover ──▶ arrays of a snapshot people ───┘
+└──▶ places, ties, stamps
 
 What was resolved stays in memory, and what is said from then on is taken in: a cut costs what was
 said since the last one, and a pass over the ties. Pages are written seldom (`Folded.writes`); a
@@ -60,7 +60,7 @@ class Known:
 
 
 class Folded:
-    """The graph as of a commit: what the pages of a store hold, and what its log says since.
+    """Graph as of a commit: a store's pages and its later log.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Folded:
     def writes(
         self, progress: Progress, horizon_us: int | None = None
     ) -> tuple[Mapping[str, Writes], Progress]:
-        """Return the writes by column family, and how far the store is then.
+        """Return writes by column family, and the store's progress then.
 
         From here on it counts as written.
 
@@ -215,7 +215,7 @@ class Folded:
     def _numbers(
         self, people: NDArray[np.bytes_], first: NDArray[np.int64], needs: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Return the numbers of people, -1 for none; give those that are needed.
+        """Return people's numbers, -1 for none, giving those needed.
 
         They are given in order of mention.
         """
@@ -315,7 +315,7 @@ class Folded:
         return counting(some, self._known.kinds, self._known.schema.ties)
 
     def _news(self, changes: TieChanges) -> Iterator[tuple[int, Registers]]:
-        """Yield by mark the latest change to each tie, but for those that departures cover."""
+        """Yield by mark each tie's latest change not covered by departures."""
         ends, first, places = np.unique(changes.ends, return_index=True, return_inverse=True)
         both = places.reshape(-1, 2)
         ranks = self._known.origins.ranks()
@@ -360,7 +360,10 @@ class _Downs:
         return np.where(self.people.take(at, mode="clip") == wanted, at, -1)
 
     def cover(self, stamps: Stamps, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which stamps are at or before the deletion at a place here, -1 for none."""
+        """Return which stamps are no later than the deletion here.
+
+        -1 stands for none.
+        """
         covered = places >= 0
         which = np.flatnonzero(covered)
         covered[which] = ~stamps.at(which).later(self._stamps.at(places[which]))

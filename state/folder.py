@@ -1,4 +1,4 @@
-"""The files beside RocksDB in a store's folder: a marker, and a witness of the commits made.
+"""Files beside RocksDB: a marker, and a witness of commits.
 
 Both guard against what RocksDB takes in good faith: it makes an empty database where files are
 gone, and it goes back in time where its log was cut short.
@@ -54,7 +54,7 @@ class Witness:
         self._descriptor = os.open(folder / WITNESS, flags, 0o600)
 
     def read(self) -> int:
-        """Return the number of commits that were made, 0 if that is not known.
+        """Return the number of commits made, 0 if unknown.
 
         Raises
         ------
@@ -75,7 +75,9 @@ class Witness:
 
 
 def read_witness(folder: Path) -> int:
-    """Return the number of commits counted beside a store that is only looked at, 0 if unknown.
+    """Return the commits counted beside a store that is inspected.
+
+    0: not known.
 
     Raises
     ------
@@ -94,7 +96,10 @@ def read_witness(folder: Path) -> int:
 
 
 def _count(data: bytes, folder: Path) -> int:
-    """Return the count that a witness holds; an empty file is one that a crash came before."""
+    """Return a witness's count.
+
+    An empty file is one that a crash came before.
+    """
     if not data:
         return 0
     if len(data) == _COUNT_ALONE.size:
@@ -146,7 +151,7 @@ def make_folder(folder: Path) -> bool:
 
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Keep every service off a finished store that is not opened for writing meanwhile.
+    """Keep every service off a finished store not opened for writing.
 
     Not for a process that has it open: with the file it would let go of its own lock. On a file
     system that is mounted read-only nobody writes, so nothing has to be kept off.
@@ -196,7 +201,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def mark_made(folder: Path) -> None:
-    """Write, durably, that the store in `folder` is complete, and which format it has."""
+    """Write, durably, that `folder` holds a complete store of this format."""
     marker, text = folder / MARKER, msgspec.json.encode(keys.FORMAT)
     with usable("open the store", folder):
         if marker.exists() and marker.read_bytes() == text:
@@ -212,7 +217,7 @@ def mark_made(folder: Path) -> None:
 
 
 def drop_frozen(folder: Path) -> None:
-    """Remove the frozen states of a store, all at once for a copy that is being made.
+    """Remove a store's frozen states, at once for unfinished copies.
 
     What cannot be removed now is removed at the next start.
     """
@@ -224,7 +229,7 @@ def drop_frozen(folder: Path) -> None:
 
 
 def size_bytes(folder: Path) -> int:
-    """Return the bytes of all files below; those with several names count once."""
+    """Return the bytes of all files below, shared ones once."""
     sizes: dict[int, int] = {}
     for at, _, names in os.walk(folder):
         for name in names:
@@ -246,13 +251,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def corrupted(path: Path) -> StateCorrupted:
-    """Return the error of a store that does not hold what was written."""
+    """Return the error of a store that lacks what was written."""
     return StateCorrupted("read the store", str(path), RESTORE)
 
 
 @contextmanager
 def usable(op: str, path: Path) -> Iterator[None]:
-    """Turn what the system says of a folder into the error for the operator.
+    """Turn the system's error on a folder into one for operators.
 
     Raises
     ------

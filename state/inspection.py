@@ -1,4 +1,4 @@
-"""Looking at a store without opening it for writing: beside a service, or in a backup."""
+"""Looking at a store without writing: beside a service, or a backup."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Overview:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Examined:
-    """What a store was found to hold, all of it read: counts as in `GraphStore.counts`, as of now.
+    """Contents of a store, all of it read.
 
-    `pages` are the names of the sequence's pages, `schema_digest` is that of the schema which it
-    was made with.
+    Counts are those of `GraphStore.counts`, as of now. `pages` are the names of the sequence's
+    pages, `schema_digest` is that of the schema which it was made with.
     """
 
     counts: Mapping[str, int]
@@ -114,7 +114,7 @@ def examine(path: Path, schema: Schema) -> Examined:
 
 
 def _check_cut(folder: CutFolder, cut: PendingCut, recovered: Recovered, schema: Schema) -> None:
-    """Check every block of what a cut kept, where a start would need it."""
+    """Check every block that a start would need of a cut."""
     if not folder.is_whole(cut) and recovered.progress.commits == recovered.progress.cut_commits:
         return  # The live state is the one to keep: see `CutFolder.clean_up`.
     with folder.opened(cut, schema) as (database, progress):
@@ -125,7 +125,7 @@ def _check_cut(folder: CutFolder, cut: PendingCut, recovered: Recovered, schema:
 
 
 def _checked(database: Database, recovered: Recovered, progress: Progress) -> dict[str, int]:
-    """Read all of a graph, and compare what is kept twice; return what there is of each."""
+    """Read a whole graph, compare what stands twice; return the counts."""
     fold = Folded(database, recovered.known, progress)
     fold.arrays()
     records = {key: decoded(value) for key, value in database.all(keys.PEOPLE)}
@@ -141,7 +141,7 @@ def _checked(database: Database, recovered: Recovered, progress: Progress) -> di
 
 
 def people_behind(path: Path, aliases: Collection[bytes]) -> list[str]:
-    """Return the persons in a store that have one of these keyed hashes.
+    """Return a store's persons with one of these keyed hashes.
 
     Raises
     ------

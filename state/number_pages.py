@@ -1,4 +1,4 @@
-"""Pages of numbers, with the person of each, and the values shown in releases.
+"""Pages of numbers, with each person and its released values.
 
     number = page * PLACES + place
 
@@ -27,7 +27,7 @@ _Column = tuple[list[str | None], bytes]  # distinct texts; the place of each va
 
 
 class _Page(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A page as it is stored. What is not needed for numbers is decoded later."""
+    """Page as stored; what numbers do not need is decoded later."""
 
     hashes: bytes  # 16 for a place, zero where it is free
     lives: bytes  # <i8, -1 where nobody exists
@@ -194,7 +194,7 @@ def _blank_page() -> _Page:
 def page_rows(
     people: Iterable[tuple[bytes, VertexRecord]],
 ) -> Iterable[tuple[bytes, bytes]]:
-    """Yield the pages of people numbered from 0 in their order, for a store that is made."""
+    """Yield a new store's pages of people, numbered from 0."""
     some: list[tuple[bytes, VertexRecord]] = []
     number = 0
 

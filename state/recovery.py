@@ -1,4 +1,4 @@
-"""Opening a store: what must hold before it is used, and what it knows beside its rows."""
+"""Opening a store: its checks, and its knowledge beside the rows."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def schema_digest(schema: Schema) -> str:
 
 
 def open_database(folder: Path, schema: Schema) -> Database:
-    """Open the database in `folder`; make a new one unless one was ever finished there.
+    """Open the database in `folder`; make one if none was finished there.
 
     The marker of a new one is written last; that of one of an earlier format before anything else.
     """
@@ -92,7 +92,7 @@ def open_database(folder: Path, schema: Schema) -> Database:
 
 
 def open_witness(folder: Path, progress: Progress) -> Witness:
-    """Open the count of commits, and refuse a store that lacks some of them."""
+    """Open the count of commits; refuse a store that lacks some."""
     try:
         witness = Witness(folder)
         if witness.read() > progress.commits:
@@ -131,7 +131,7 @@ def check_schema(database: Database, recovered: Recovered, schema: Schema, *, ac
 
 
 def initialize(database: Storage, schema: Schema, secret: bytes | None = None) -> None:
-    """Write what a new store starts with; by default with a secret that nobody has."""
+    """Write a new store's first rows, by default with a fresh secret."""
     batch = database.batch()
     batch.write(
         keys.META,
@@ -162,7 +162,10 @@ def meta_rows(
     identity: Mapping[str, str] | None,
     progress: Progress,
 ) -> Writes:
-    """Return the rows of `meta` that go with what is written; origins may become more."""
+    """Return the rows of `meta` beside what is written.
+
+    Origins may become more.
+    """
     rows: Writes = {
         keys.position_key(origins.number(*at)): msgspec.msgpack.encode(
             position if Position(*position).passed else position[:2]
@@ -185,7 +188,9 @@ def is_blank(database: Database) -> bool:
 
 
 def recover(database: StoredRows, schema: Schema, path: Path) -> Recovered:
-    """Read what a store knows beside its rows; those are checked where they are folded.
+    """Read a store's knowledge beside its rows.
+
+    The rows are checked where they are folded.
 
     Raises
     ------
@@ -227,7 +232,7 @@ class _StoredPosition(msgspec.Struct, array_like=True, forbid_unknown_fields=Tru
 def read_positions(
     meta: dict[bytes, bytes], names: list[tuple[str, int]]
 ) -> dict[tuple[str, int], Position]:
-    """Return the position of every partition, from the rows of `meta` and the names of origins."""
+    """Return each partition's position, from `meta` and names of origins."""
     positions = {}
     for key, value in meta.items():
         if key.startswith(keys.META_POSITION):

@@ -1,4 +1,4 @@
-"""Merging by maximum stamp: what people remember, and how commits alter it. Pure.
+"""Merging by maximum stamp: people's registers, and commits to them. Pure.
 
 Existence is never stored. A register that cannot matter any more is dropped at once, so equal
 histories leave equal registers whatever their order of arrival:
@@ -40,7 +40,7 @@ class Origins:
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     def number(self, topic: str, partition: int) -> int:
-        """Return the number of an origin, a new one if it was never seen."""
+        """Return an origin's number, a new one if never seen."""
         name = (topic, partition)
         number = self._numbers.get(name)
         if number is None:
@@ -49,13 +49,13 @@ class Origins:
         return number
 
     def ranks(self) -> NDArray[np.int64]:
-        """Return the place of each number in the order of topics and partitions, int64."""
+        """Return each number's place among topics and partitions, int64."""
         ranks = np.empty(len(self.names), dtype=np.int64)
         ranks[sorted(range(len(self.names)), key=self.names.__getitem__)] = range(len(self.names))
         return ranks
 
     def later(self, mark: Mark, than: Mark) -> bool:
-        """Whether one stamp is greater than another: by time, then topic, partition, offset."""
+        """Whether one stamp is greater: by time, topic, partition, offset."""
         if mark[0] != than[0]:
             return mark[0] > than[0]
         if mark[1] != than[1]:
@@ -64,7 +64,7 @@ class Origins:
 
 
 class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """All registers of one vertex, in the shape in which they are stored.
+    """Registers of one vertex, in their stored shape.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class AlteredPeople:
     def merge(
         self, changes: Iterable[tuple[bytes, Mark, VertexUpsert | VertexDelete]]
     ) -> tuple[Writes, Writes]:
-        """Merge changes, in order; return what is to be written to `people` and to `downs`."""
+        """Merge changes in order; return the rows of `people` and `downs`."""
         for alias, mark, change in changes:
             record = self.records.get(alias)
             if record is None:

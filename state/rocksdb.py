@@ -54,7 +54,7 @@ class RocksDBStore(GraphStore):
     def open(
         cls, path: str | os.PathLike[str], schema: Schema, *, accept_schema: bool = False
     ) -> RocksDBStore:
-        """Open the store at `path`, making it (mode 0700) where there is none.
+        """Open the store at `path`; make it (mode 0700) if missing.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class RocksDBStore(GraphStore):
         return store
 
     def freeze(self) -> Path:
-        """Make a second store of the state as of now, of hard links mostly; return its folder."""
+        """Copy the state of now by hard links; return the folder."""
         with self._lock:
             self._check_usable()
             folder = self._path / FROZEN / secrets.token_hex(8)
@@ -104,7 +104,7 @@ class RocksDBStore(GraphStore):
         drop_frozen(self._path)
 
     def size_bytes(self) -> int:
-        """Return the bytes of all files; those shared with a frozen state count once."""
+        """Return the bytes of all files, once if shared with frozen states."""
         return size_bytes(self._path)
 
     def close(self) -> None:
@@ -132,7 +132,7 @@ class RocksDBStore(GraphStore):
 
 
 class CutFolder:
-    """The database as of the pending release cut, kept until its release is staged.
+    """Database as of the pending cut, kept until its release is staged.
 
     It is a RocksDB checkpoint, hard links mostly, for the case that the process ends before that.
     What was said before the cut and not folded yet is in it as it was said.
@@ -202,7 +202,7 @@ class CutFolder:
             self.keep(cut, database)
 
     def clear(self) -> None:
-        """Free what was kept; what cannot be removed now is removed at the next start."""
+        """Free what was kept, at the next start what fails now."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _of(self, cut: PendingCut) -> Path:

@@ -1,4 +1,4 @@
-"""Rows of tables as they are held, and what becomes of the graph as they change.
+"""Rows of tables as held, and their effect on the graph.
 
 A person is there while a row says so. A tie is there while rows name both ends, as the schema asks,
 and both are there: the rows of somebody who leaves stay, and count again on a return. What a row

@@ -1,4 +1,4 @@
-"""A snapshot: arrays by vertex number as a fold leaves them, and the graph made of them.
+"""Snapshot: arrays by vertex number, and the graph of them.
 
 Attribute values are told as codes of categories.
 """
@@ -23,7 +23,7 @@ Values: TypeAlias = tuple[NDArray[np.int32], tuple[str, ...]]
 
 
 def pair_codes(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes of ties between these numbers, as if they were not there.
+    """Return codes of ties between these numbers, as if unconnected.
 
     A code is the lower number, the upper one, and whether the tie is there: 31, 31 and 1 bits.
     """
@@ -59,7 +59,7 @@ class GraphSnapshot:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GraphArrays:
-    """The graph by vertex number; N numbers, M ties, d attributes. Nobody alters it.
+    """Graph by vertex number, immutable; N numbers, M ties, d attributes.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class GraphArrays:
         return found
 
     def snapshot(self, ids: Sequence[str]) -> GraphSnapshot:
-        """Return the graph: vertices by number, categories sorted and only those in use.
+        """Return the graph: vertices by number, used categories sorted.
 
         Equal stores give equal snapshots, whatever the order in which values were first seen.
 
@@ -169,7 +169,7 @@ class Told(NamedTuple):
 
 
 class Categories:
-    """The categories of every attribute of a schema, in the order in which they were first seen.
+    """Categories of every attribute of a schema, by first sight.
 
     They only grow, so a code is the same for as long as the store is open.
     """
@@ -182,14 +182,14 @@ class Categories:
         self._memos: list[dict[str | None, int]] = [{None: 0} for _ in schema.attributes]
 
     def coded(self, position: int, values: Sequence[str | None]) -> list[int]:
-        """Return the codes of raw values of the attribute at a position of the schema."""
+        """Return codes of raw values of the attribute at a position."""
         try:
             return list(map(self._memos[position].__getitem__, values))
         except KeyError:
             return [self._code(position, value) for value in values]
 
     def told(self, position: int, codes: NDArray[np.int32]) -> Told:
-        """Return the attribute at a position of the schema as releases tell it, in groups.
+        """Return the attribute at a position, in the groups of releases.
 
         A code of a group is the same for ever, since categories only grow.
         """

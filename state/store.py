@@ -1,4 +1,4 @@
-"""What a graph store is; `rocksdb`, and one in memory for tests, differ in where it is kept.
+"""Graph store by its operations; `rocksdb` and tests' memory store differ underneath.
 
 State semantics (each register merges by maximum stamp):
 
@@ -53,7 +53,7 @@ _encode_logged: Final = msgspec.msgpack.Encoder().encode
 
 
 class GraphStore(abc.ABC):
-    """One writer's store of the true graph, the positions read, and the ledger.
+    """Store of one writer: the true graph, read positions, and ledger.
 
     Methods may be called from several threads; writes go one after the other. After an error in a
     write only `close` works, since nobody knows what became durable: open the store again.
@@ -109,12 +109,12 @@ class GraphStore(abc.ABC):
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is known of any person or tie, in the graph or in the log."""
+        """Whether graph and log know no person and no tie."""
         progress = self._progress
         return not (progress.n_people or progress.n_log or progress.n_places)
 
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
-        """Return for each person whether no life among the first `n_lives` goes on.
+        """Return which persons have no life going on among `n_lives`.
 
         With the `n_lives` of a release: whether its person was deleted since, even
         if a person of the same id exists again. For a few; `people` is for many.
@@ -187,14 +187,14 @@ class GraphStore(abc.ABC):
         source_identity: Mapping[str, str] | None = None,
         cut: PendingCut | None = None,
     ) -> None:
-        """Take in `changes` and advance `positions` in one atomic, synced write: a checkpoint.
+        """Apply `changes` and advance `positions` in one atomic, synced write.
 
-        1. Read the rows of people that are told of, and the registers of people, and merge.
-        2. Write them, what is said of ties, positions, source identity and cut in one synced batch.
-        3. With `cut`: keep the database as it is, before anything else is written. A crash between
-           2 and 3 leaves the live state equal to the cut's, and the next start makes up for it.
-        4. With `cut`: resolve what was said.
-        5. Fold if much has been said. A crash before it leaves that to the next commit.
+        It is a checkpoint. 1. Read the rows of people that are told of, and the registers of
+        people, and merge. 2. Write them, what is said of ties, positions, source identity and cut
+        in one synced batch. 3. With `cut`: keep the database as it is, before anything else is
+        written. A crash between 2 and 3 leaves the live state equal to the cut's, and the next
+        start makes up for it. 4. With `cut`: resolve what was said. 5. Fold if much has been said.
+        A crash before it leaves that to the next commit.
 
         Rows that need a row of before, which is not held, are passed over: `resolve` says which.
 
@@ -256,7 +256,10 @@ class GraphStore(abc.ABC):
         return arrays.snapshot(ids)
 
     def cut_snapshot(self) -> GraphSnapshot | None:
-        """Return the graph as of the pending release cut, after a crash too; None without one."""
+        """Return the graph as of the pending cut, None without one.
+
+        A crash keeps it.
+        """
         with self._lock:
             self._check_usable()
             cut = self.ledger.pending_cut()
@@ -282,11 +285,11 @@ class GraphStore(abc.ABC):
             self._horizon_us = max(horizon_us, self._horizon_us or horizon_us)
 
     def erasures_pending(self) -> int:
-        """Return how many lives ended since the last `scrub`: bytes of them may be on disk."""
+        """Return the lives ended since `scrub`, whose bytes may remain."""
         return self._progress.n_ended - self._progress.n_scrubbed
 
     def scrub(self) -> None:
-        """Rewrite what is stored until no byte of deleted persons is left in the store.
+        """Rewrite the store until no byte of deleted persons is left.
 
         The state of a pending release cut keeps its own; drop the cut or stage its release first.
 
@@ -307,7 +310,7 @@ class GraphStore(abc.ABC):
 
     @abc.abstractmethod
     def freeze(self) -> Path:
-        """Make a second store of the state as of now, of hard links mostly; return its folder.
+        """Copy the state of now by hard links; return the folder.
 
         The caller removes it; so do `thaw` and the next opening of this store.
 
@@ -319,7 +322,7 @@ class GraphStore(abc.ABC):
 
     @abc.abstractmethod
     def thaw(self) -> None:
-        """Remove what `freeze` made, all at once: a reader of it begins again."""
+        """Remove what `freeze` made, at once: its readers begin again."""
 
     @abc.abstractmethod
     def size_bytes(self) -> int:
@@ -353,7 +356,7 @@ class GraphStore(abc.ABC):
 
     @contextmanager
     def _all_or_closed(self, op: str) -> Iterator[None]:
-        """Write inside; if it is not known whether the disk followed, close for good."""
+        """Write inside; close for good if the disk's state is unknown."""
         hint = "An earlier write failed. Start again to go on from the disk."
         self._failed = StateUnusable(op, str(self._database.path), hint)
         yield
@@ -405,7 +408,7 @@ class GraphStore(abc.ABC):
             return [None if value is None else decoded(value) for value in values]
 
     def _people(self, aliases: Sequence[bytes]) -> AlteredPeople:
-        """Return the registers of people, as far as something is remembered of them."""
+        """Return people's registers, as far as some are remembered."""
         wanted = list(dict.fromkeys(aliases))
         found = zip(wanted, self._records(wanted), strict=True)
         known, schema = self._known, self._known.schema
@@ -424,7 +427,7 @@ class GraphStore(abc.ABC):
         positions: Mapping[tuple[str, int], Position] | None = None,
         identity: Mapping[str, str] | None = None,
     ) -> None:
-        """Write all of a commit in one synced batch, then move the resident positions on."""
+        """Write a commit in one synced batch, then move the positions."""
         batch = self._database.batch()
         for family, rows in writes.items():
             batch.write(family, rows)

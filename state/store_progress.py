@@ -1,4 +1,4 @@
-"""How far a store is: what it counts in the write of every commit."""
+"""Progress of a store: its counts in every commit's write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Position(NamedTuple):
-    """How far a partition is read, durable with the changes read so far.
+    """Progress in a partition, durable with the changes read so far.
 
     `next_offset` is that behind the last record read. `time_us_max` is M_p, the greatest accepted
     event time (None before the first). Up to `passed` there is no record more, if that is further:

@@ -1,4 +1,4 @@
-"""All ties of a store in pages of sorted codes, with their stamps in pages beside them.
+"""Ties of a store in pages of sorted codes, stamps in others.
 
     code = lower number << 32 | upper number << 1 | whether the tie is there
 
@@ -34,7 +34,7 @@ ReadPages: TypeAlias = Callable[[str, Sequence[bytes]], Sequence[bytes | None]]
 
 
 class Stamps(NamedTuple):
-    """Stamps in columns of shape (m,), int64; a `rank` is the place of an origin in their order."""
+    """Stamps in int64 columns (m,); `rank` is an origin's place."""
 
     time: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -99,13 +99,13 @@ class MarkedPages(dict[int, "TiePages"]):
         return sum(map(len, self.values()))
 
     def rank(self, ranks: NDArray[np.int64]) -> None:
-        """Take origins in the order that they have now, given the place of each."""
+        """Take origins in their present order, given each one's place."""
         self._ranks = ranks
         for pages in self.values():
             pages.rank(ranks)
 
     def writes(self) -> tuple[Writes, Writes]:
-        """Return the writes to the pages of codes and to those of stamps, as `TiePages.writes`."""
+        """Return writes to pages of codes and stamps, as `TiePages.writes`."""
         codes, stamps = Writes(), Writes()
         for pages in self.values():
             of_mark = pages.writes()
@@ -115,7 +115,7 @@ class MarkedPages(dict[int, "TiePages"]):
 
 
 class TiePages:
-    """All ties of a mark: pages as they are stored, and what became of them since.
+    """Ties of one mark: stored pages, and what became of them.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class TiePages:
         return len(self._names)
 
     def rank(self, ranks: NDArray[np.int64]) -> None:
-        """Take origins in the order that they have now, given the place of each."""
+        """Take origins in their present order, given each one's place."""
         if len(ranks) != len(self._ranks):
             old = self._news.stamps
             if len(old.rank):
@@ -180,7 +180,9 @@ class TiePages:
         self._news = _merged(self._news, Registers(told.codes[is_new], told.stamps.at(is_new)))
 
     def count(self, codes: NDArray[np.int64], more: NDArray[np.int64], time: int) -> None:
-        """Let so many rows more or less say each tie: their number is the offset of its stamp.
+        """Change how many rows say each tie.
+
+        Their number is the offset of its stamp.
 
         Raises
         ------
@@ -214,7 +216,7 @@ class TiePages:
         return np.flatnonzero(is_there[lower(self.codes)] | is_there[upper(self.codes)])
 
     def stamps(self, which: NDArray[np.int64]) -> Stamps:
-        """Return the stamps of ties, given where they are among all of them, ascending.
+        """Return stamps of ties at these places among all.
 
         Raises
         ------
@@ -236,7 +238,7 @@ class TiePages:
         return found
 
     def writes(self) -> tuple[Writes, Writes]:
-        """Return the writes to the pages of codes and to those of stamps.
+        """Return the writes to pages of codes and of stamps.
 
         From here on they count as stored.
 
@@ -277,7 +279,7 @@ class TiePages:
         return np.frombuffer(firsts, dtype=">u8").astype(np.int64)
 
     def _no_news(self) -> tuple[Registers, NDArray[np.bool_]]:
-        """Return the ties that changed since pages were written, and which pages lost a tie.
+        """Return ties changed since the last writing, and pages with losses.
 
         None yet. Where no page is stored there is one in mind, in which all belongs.
         """
@@ -310,7 +312,7 @@ def are_beside(ties: Sequence[tuple[bytes, bytes]], stamps: Sequence[tuple[bytes
 
 
 def page_rows(codes: NDArray[np.int64]) -> list[tuple[bytes, slice]]:
-    """Return the pages of ties, ascending, for a store that is made: name and part of each."""
+    """Return a new store's pages of ties: name and part, ascending."""
     parts = [slice(first, first + TIES) for first in range(0, len(codes), TIES)]
     return [(LONG_KEY.pack(int(codes[part.start]) & -2), part) for part in parts]
 
@@ -318,7 +320,7 @@ def page_rows(codes: NDArray[np.int64]) -> list[tuple[bytes, slice]]:
 def packed_stamps(
     time: NDArray[np.int64], origin: NDArray[np.int64], offset: NDArray[np.int64]
 ) -> bytes:
-    """Return the stamps of a page as they are stored, column after column."""
+    """Return a page's stamps as stored, column after column."""
     columns = time.astype("<i8"), offset.astype("<i8"), origin.astype("<u4")
     return b"".join([column.tobytes() for column in columns])
 
@@ -341,7 +343,7 @@ def _unpacked(
 
 
 def _packed(told: Registers, part: slice, origins: NDArray[np.int64]) -> tuple[bytes, bytes, bytes]:
-    """Return the name of a page, its codes and its stamps, as they are stored."""
+    """Return a page's name, codes and stamps as stored."""
     codes, stamps = told.codes[part], told.stamps
     columns = stamps.time[part], origins[stamps.rank[part]], stamps.offset[part]
     name = LONG_KEY.pack(int(codes[0]) & -2)
@@ -367,7 +369,7 @@ def _cuts(sizes: NDArray[np.int64]) -> Iterator[slice]:
 def _found(
     codes: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return where ties are among some, or would be, and which of them are; both ascend."""
+    """Return where ties stand among others, and which do; both ascend."""
     at = codes.searchsorted(wanted & -2)
     if not len(codes):
         return at, np.zeros(len(wanted), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The commands of `ktsafe`, by name: each is imported when it is called, and not before.
+"""Commands of `ktsafe` by name, each imported when called.
 
 Kernels, Kafka and the store load slowly. The list of commands, and completion, need none of them.
 """
@@ -23,7 +23,7 @@ ASSESS: Final = "ktsafe.assess.commands"
 
 
 class Place(NamedTuple):
-    """Where a command is, or a group of them: a module of a package, and a name in it."""
+    """Place of a command or group: module and name."""
 
     module: str
     name: str
@@ -80,7 +80,7 @@ PLACES: Final = {name: place for section in SECTIONS.values() for name, place in
 
 
 class _Commands(Mapping[str, Any]):
-    """The commands of the table; each is made when it is asked for."""
+    """Commands of the table, each made when asked for."""
 
     def __getitem__(self, name: str) -> Any:
         place = PLACES[name]
@@ -181,11 +181,11 @@ def ktsafe(
         ),
     ] = False,
 ) -> None:
-    """Publish a social network's graph, release by release, without giving its people away."""
+    """Publish a social network's graph without giving its people away."""
 
 
 def summary_at(place: Place) -> str:
-    """Return the first sentence of what a command's help says, read from its source."""
+    """Return a command's first sentence of help, from its source."""
     source = resources.files(place.package) / f"{place.module}.py"
     for node in ast.parse(source.read_bytes()).body:
         match node:
@@ -203,6 +203,9 @@ def first_sentence(text: str | None) -> str:
 
 
 def _summarize(commands: typer.Typer) -> None:
-    """Let lists of commands show whole first sentences; by default they are cut off."""
+    """Let lists of commands show whole first sentences.
+
+    By default they are cut off.
+    """
     for command in commands.registered_commands:
         command.short_help = first_sentence(inspect.getdoc(command.callback))

@@ -63,7 +63,7 @@ class MemoryDisk:
         return list(map(self.families[family].get, names))
 
     def all(self, family: str, after: bytes | None = None) -> list[tuple[bytes, bytes]]:
-        """Return every key and value of a column family, or those behind a key, ascending."""
+        """Return keys and values of a column family behind a key, ascending."""
         rows = sorted(self.families[family].items())
         return [row for row in rows if after is None or row[0] > after]
 

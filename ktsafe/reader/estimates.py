@@ -261,7 +261,7 @@ def possible(figure: str) -> tuple[float, float]:
 
 
 def estimate_of(drawn: Floats, figure: str | None = None) -> Estimate:
-    """Return the estimate of draws; the first one is the tables as they are.
+    """Return the estimate of draws; the first one has no noise added.
 
     A figure stays within what is possible, a change (None) is free. Sums of figures would lean:
     draws are added up before.

@@ -56,7 +56,7 @@ _CONTEXT: Final[Mapping[str, Any]] = {
 
 
 def croissant(manifest: Mapping[str, Any]) -> str:
-    """Return the text of croissant.json for a release (Croissant 1.1 with `rai:` terms).
+    """Return a release's croissant.json (Croissant 1.1 with `rai:` terms).
 
     Parameters
     ----------
@@ -168,7 +168,9 @@ def ro_crate(manifest: Mapping[str, Any]) -> str:
 
 
 def write_graphml(release: StudiedRelease, path: Path) -> None:
-    """Write the graph as GraphML, edges with their `weight` where there are noisy tables.
+    """Write the graph as GraphML.
+
+    Edges have their `weight` where there are noisy tables.
 
     Raises
     ------
@@ -215,7 +217,7 @@ def _check_xml(release: StudiedRelease) -> None:
 
 
 def _described(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return name, description, date and what the owner says, in the terms of schema.org."""
+    """Return name, description, date and terms in schema.org's words."""
     about = manifest.get("about", {})
     counts = f"{manifest['vertices']:,} vertices, {manifest['edges']:,} undirected edges"
     told: dict[str, Any] = {

@@ -86,7 +86,7 @@ def read(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object each.")] = False,
 ) -> int:
-    """Rebuild complete releases, every byte checked: the latest, all, or as they appear.
+    """Rebuild complete releases, every byte checked: latest, all, or as published.
 
     A withdrawn release is told on standard error with the reason, counts as none and is not
     written; one that is withdrawn while releases are followed is removed again.
@@ -211,7 +211,7 @@ def _write_also(folder: Path, also: list[Also]) -> None:
 
 
 def _latest(reader: ReleaseReader, into: Path, graph: _Joined | None) -> ReleaseBundle | None:
-    """Rebuild the latest release in `into`; earlier ones pass through a temporary folder."""
+    """Rebuild the latest release in `into`, earlier ones in temporary folders."""
     with tempfile.TemporaryDirectory(dir=into, prefix=".reading-") as temporary:
         latest: ReleaseBundle | None = None
         for bundle in reader.read(Path(temporary)):
@@ -248,7 +248,7 @@ def withdraw(
     yes: Yes = False,
     as_json: Json = False,
 ) -> int:
-    """Mark a published release as withdrawn: readers refuse it from now on, with the reason.
+    """Mark a release as withdrawn; readers then refuse it with the reason.
 
     The service may run. Its bytes stay where they are, for audits. Copies that are out stay out:
     tell those who have one.

@@ -46,11 +46,12 @@ def import_files(
     columns: Columns = "",
     as_json: Json = False,
 ) -> int:
-    """Begin with a graph that exists already. Once, before the service runs for the first time.
+    """Begin with a graph that exists already.
 
-    The offsets are those of the first events that the files do not know. "latest" is the end of
-    the feed as of now: right if nothing was written to it since the files were. Events that are
-    older than `--at` do not change what the files name. The schema is that of the configuration.
+    Once, before the service runs for the first time. The offsets are those of the first events that
+    the files do not know. "latest" is the end of the feed as of now: right if nothing was written
+    to it since the files were. Events that are older than `--at` do not change what the files name.
+    The schema is that of the configuration.
     """
     from ktsafe.graph.inputs.tables.names import chosen_columns
     from ktsafe.stream.config import settings as configuration
@@ -94,7 +95,7 @@ def backup_state(
     wait: Wait = 600.0,
     as_json: Json = False,
 ) -> int:
-    """Copy true graph, ledger, staged bytes and audits, also while the service runs.
+    """Copy graph, ledger, staged bytes and audits, even while the service runs.
 
     A running service is asked for it once no release is between its cut and its final bytes. What
     does not read back as it was written is not backed up. A backup is worth as much to an attacker
@@ -123,11 +124,12 @@ def restore_state(
     backup: Annotated[Path, typer.Argument(help="Folder that `ktsafe state backup` made.")],
     as_json: Json = False,
 ) -> int:
-    """Put a backup in the place of a state folder, which must be gone or empty.
+    """Put a backup in place of a state folder.
 
-    Events since the backup are read again from the feed. Releases that were published since are
-    made again by `ktsafe run`, and compared with those at the sink, before it publishes others.
-    People who were erased by command since are back; they are named, to be erased again.
+    The folder must be gone or empty. Events since the backup are read again from the feed. Releases
+    that were published since are made again by `ktsafe run`, and compared with those at the sink,
+    before it publishes others. People who were erased by command since are back; they are named, to
+    be erased again.
     """
     from ktsafe.state.inspection import examine, people_behind
     from ktsafe.stream.config import places
@@ -176,7 +178,7 @@ def check_state(
     wait: Wait = 600.0,
     as_json: Json = False,
 ) -> int:
-    """Read all of a state, or of a backup, and check that it is as it was written.
+    """Read and check all of a state or backup as written.
 
     It checks every block of the database, the chain of releases, the memory of the sequence, and
     the sha256 of staged bytes, private audits and every file of a backup. It compares the releases

@@ -110,7 +110,7 @@ class ReleaseTable(Section, frozen=True):
 
 
 class StatisticsTable(Section, frozen=True):
-    """`[statistics]`: noisy counts of the true graph beside the first release of a month."""
+    """`[statistics]`: monthly noisy counts of the true graph."""
 
     epsilon_per_year: Annotated[float, msgspec.Meta(ge=0, le=100)] = 1.0
 

@@ -247,7 +247,7 @@ class Release:
         return np.ascontiguousarray(both.T)
 
     def to_networkx(self) -> nx.Graph:
-        """Return the release as a networkx graph, its nodes named by released id."""
+        """Return the release as a networkx graph by released id."""
         import networkx as nx  # noqa: PLC0415 -- only callers that need its graphs wait for it
 
         graph = nx.Graph()
@@ -394,7 +394,7 @@ def _edges(folder: Path, manifest: Manifest, ids: Sequence[str]) -> NDArray[np.i
 
 
 def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
-    """Refuse loops and repeated edges here, where the file can still be named."""
+    """Refuse loops and repeated edges, naming the file."""
     if (edges[:, 0] == edges[:, 1]).any():
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     keys = np.minimum(*edges.T) * n_vertices + np.maximum(*edges.T)
@@ -405,7 +405,7 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
 def _statistics(
     folder: Path, manifest: Manifest, columns: Mapping[str, list[str]]
 ) -> Statistics | None:
-    """Return the statistics; refuse what is not accounted for, or names unpublished values."""
+    """Return the statistics; refuse unaccounted costs and unpublished values."""
     spent = manifest.statistics
     stated = spent is not None and spent.epsilon_micro > 0
     if stated != (STATISTICS in manifest.sha256) or (spent is not None and stated == spent.omitted):

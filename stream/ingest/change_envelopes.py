@@ -236,7 +236,7 @@ class _Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _KnownSchema(NamedTuple):
-    """A schema that came before, and all that stands before the payload of its rows."""
+    """Schema seen before, and all before the payload of its rows."""
 
     prefix: bytes
     schema: bytes

@@ -118,7 +118,7 @@ class IngestSettings:
 
 
 class Ingest:
-    """Moves records from the source into the store, one checkpoint at a time.
+    """Moves records from the source into the store, checkpoint by checkpoint.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Ingest:
 
     @property
     def undecided(self) -> Mapping[tuple[str, int], Sequence[Record]]:
-        """The records read that wait for others to confirm the time of the first of them."""
+        """Records read whose first one's time awaits confirmation by others."""
         return self._undecided
 
     def round(
@@ -194,7 +194,7 @@ class Ingest:
         *,
         waits: bool = True,
     ) -> int:
-        """Poll once and take in what came. Returns the number of records taken in.
+        """Poll once, take in what came; return the number of records.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Ingest:
         plausible: Plausible,
         stop_at: StopAt | None = None,
     ) -> int:
-        """Decide what waits in partitions of which nothing follows for now; return what was taken.
+        """Decide what waits in partitions without followers; return the number taken.
 
         An event whose time is not `plausible` may stay undecided.
         """
@@ -285,7 +285,7 @@ class Ingest:
         self._observer.checkpoint(self._monotonic() - started)
 
     def idle(self, idle_s: float) -> set[tuple[str, int]]:
-        """Return the partitions read to their end that gave nothing for `idle_s` seconds."""
+        """Return partitions read to their end and idle for `idle_s` seconds."""
         now = self._monotonic()
         quiet: set[tuple[str, int]] = set()
         for partition in self._source.partitions():
@@ -303,7 +303,7 @@ class Ingest:
         return {p for p in self._source.partitions() if self._source.at_end(p)}
 
     def warn_if_nothing_applied(self) -> None:
-        """Say once if records were taken in and none of them did anything."""
+        """Say once if all records taken in did nothing."""
         if self._has_applied or self._has_warned or not self._n_taken:
             return
         self._has_warned = True
@@ -315,7 +315,7 @@ class Ingest:
         )
 
     def _warn_of_missing_tables(self) -> None:
-        """Say once, at the end of a feed that was begun now, that no row came of some tables."""
+        """Say once, at a new feed's end, which tables had no row."""
         self._is_new = False
         missing, came = self._judge.missing_tables(), self._judge.other_tables
         if missing and came:
@@ -332,7 +332,7 @@ class Ingest:
         limit: _Limit,
         now: float,
     ) -> int:
-        """Judge records in order until their partition is stopped; hold what they come to."""
+        """Judge records in order until their partition stops; hold the results."""
         held = self._held
         stopped: set[tuple[str, int]] = set()
         outcomes: Counter[tuple[str, str]] = Counter()
@@ -367,7 +367,7 @@ class Ingest:
         limit: _Limit,
         outcomes: Counter[tuple[str, str]],
     ) -> tuple[int, bool]:
-        """Take in records of one partition; return how many, and whether it was stopped."""
+        """Take in a partition's records; return their number, and whether it stopped."""
         # Every record passes here: names are bound once, and counted is per run.
         held, is_log = self._held, self._is_log
         hold, n_before = held.changes.append, len(held.changes)
@@ -433,7 +433,7 @@ class Ingest:
         return Position(offset, clock_us, passed if passed > offset else 0)
 
     def _passing_due(self) -> bool:
-        """Whether the source has passed what is no record, and nothing else was read for long.
+        """Whether the source passed only empty offsets for long.
 
         Where retention removes that, and it is not known to be none, events seem lost.
         """
@@ -444,7 +444,7 @@ class Ingest:
         return bool(self._passing())
 
     def _passing(self) -> set[tuple[str, int]]:
-        """Return the partitions of which nothing is held and that went on without a record."""
+        """Return partitions that went on without a record, holding nothing."""
         if self._held.records:
             return set()
         return {
@@ -459,7 +459,7 @@ class Ingest:
         return self._clocks_us.get(partition, BEFORE_ALL_US) - self._lateness_us
 
     def _bound_us(self, partition: tuple[str, int], limit: _Limit) -> int:
-        """Return up to which time events of a partition are believed without others.
+        """Return until when a partition's events are believed without others.
 
         That is the slot being collected for. A partition that is far behind the others would come
         to it in one step, and have the rest of its events late: so lateness is a bound as well.
@@ -477,7 +477,7 @@ class Ingest:
         time_us: int,
         limit: _Limit,
     ) -> _Fate:
-        """Return what becomes of an event beyond the bound; its partition's clock may go on."""
+        """Return an event's fate beyond the bound."""
         while time_us > (bound_us := self._bound_us(partition, limit)):
             following_us = run.times_since(place + 1, self._oldest_us(partition))
             verdict, believed_us = weigh(time_us, following_us, bound_us, at_rest=limit.at_rest)

@@ -204,7 +204,7 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
 
 
 def erase_again(store: GraphStore, erased: Sequence[Erased]) -> None:
-    """Repeat what commands erased, where the state is made again from the feed.
+    """Repeat what commands erased, for a state made from the feed.
 
     A person that is not in the graph stays out of it. The disk follows as after any deletion.
     """

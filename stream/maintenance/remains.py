@@ -81,7 +81,7 @@ def remains(texts: Sequence[str], folders: Iterable[Path]) -> Remains:
 def _readings(
     data: bytes, depth: int = DEPTH_MAX, *, is_noise: bool = False
 ) -> Iterator[tuple[bytes, bool]]:
-    """Yield bytes as they are, and decoded; beside each whether it is noise.
+    """Yield bytes as they are and decoded, and whether each is noise.
 
     JSON, CSV and base64 are decoded.
     """

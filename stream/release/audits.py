@@ -122,7 +122,7 @@ class TrueFeed:
     def _is_tie(
         self, a: str, b: str, marks: dict[Mark, tuple[Stamp, bool]], schema: Schema
     ) -> bool:
-        """Return whether what holds between two people is a tie, as the schema asks."""
+        """Return whether relations of two people are a tie by schema."""
         held = [m for m, (at, is_there) in marks.items() if is_there and self._counts(at, a, b)]
         if schema.ties == "mutual":
             sources = {source for _, source in held}
@@ -288,7 +288,7 @@ def true_graph(
     declared: Declared,
     left_since: frozenset[str] = frozenset(),
 ) -> TrueGraph:
-    """Return a true graph as the auditor takes it, its vertices named as `people`."""
+    """Return a true graph for the auditor, vertices named as `people`."""
     texts = [CodedTexts(names, graph.codes[:, j]) for j, names in enumerate(graph.categories)]
     return TrueGraph(people, texts[:-1], texts[-1], graph.edges, declared, left_since)
 
@@ -309,7 +309,7 @@ def promise_of(manifest: Manifest) -> Promise:
 
 
 class Truth:
-    """The true graphs behind a history: a folder of graphs, or a feed.
+    """True graphs behind a history: a folder of graphs, or a feed.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ class Truth:
         self._feed = _feed_at(path)
 
     def left_since(self, manifests: Sequence[Manifest]) -> list[frozenset[str]]:
-        """Return for each release of a history the people that left since, as far as is known.
+        """Return leavers before each release, as far as known.
 
         The service erases them from the mappings of past releases.
         """
@@ -405,7 +405,7 @@ def nominal_time(manifest: Manifest) -> datetime.datetime | None:
 
 
 def _feed_at(path: Path) -> TrueFeed | None:
-    """Return the feed that is the truth, or that lies in a folder with an imported graph."""
+    """Return the feed given as truth, or beside an imported graph."""
     if path.is_file():
         return TrueFeed(path)
     feeds = [*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")]
@@ -418,7 +418,7 @@ def _feed_at(path: Path) -> TrueFeed | None:
 
 
 def _people(path: Path) -> frozenset[str]:
-    """Return the ids in a graph's vertex file; nobody if it is none, which `Truth.of` reports."""
+    """Return a vertex file's ids, none where `Truth.of` will refuse it."""
     with suppress(InvalidGraph):
         return frozenset(vertex for _, vertex, _ in People(path, []).rows({}))
     return frozenset()

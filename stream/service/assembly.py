@@ -169,7 +169,7 @@ def workers(settings: Settings) -> Workers:
 
 
 def frozen_inputs(settings: Settings) -> dict[str, Any]:
-    """Return what, beside parameters and schema, must stay the same within a sequence."""
+    """Return what a sequence fixes beside parameters and schema."""
     options = settings.sequence
     # The window was an option once: digests of sequences that go on have it.
     return {"window": "all", "options": options.to_fixed(), FREE: options.to_free()}

@@ -1,4 +1,4 @@
-"""The swap search of the kt-tree: members change places so that cohorts deviate less."""
+"""Swap search of the kt-tree: members change places to lower deviation."""
 
 # mypy: disable-error-code="no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
@@ -68,7 +68,10 @@ def find_middles(places: Places) -> None:
 
 @inner_kernel
 def find_middle(places: Places, leaf: int, column: int, values: NDArray[np.int32]) -> None:
-    """Count the middle values of column j of cohort i anew; `values` is scratch."""
+    """Count the middle values of column j of cohort i anew.
+
+    `values` is scratch.
+    """
     low = places.first[leaf]
     size = places.first[leaf + 1] - low
     for s in range(size):
@@ -98,7 +101,7 @@ def apart(
     gone: NDArray[np.int32],
     row: NDArray[np.int32],
 ) -> int:
-    """Return how far a row is from the middle of a cohort without a member of the row `gone`."""
+    """Return a row's distance from the middle of a cohort without `gone`."""
     total = 0
     if is_odd:
         # An even number is left: all between the two in the middle are in the middle.
@@ -115,7 +118,7 @@ def apart(
 
 @inner_kernel
 def apart_at_least(low: NDArray[np.int32], high: NDArray[np.int32], row: NDArray[np.int32]) -> int:
-    """Return how far a row is from all that lies between two others.
+    """Return a row's distance from all that lies between two others.
 
     From low to high: how far it is at least from the middle of a cohort, whoever goes.
     """
@@ -127,7 +130,7 @@ def apart_at_least(low: NDArray[np.int32], high: NDArray[np.int32], row: NDArray
 
 @inner_kernel
 def note_apart(places: Places, leaf: int, far: NDArray[np.int64]) -> None:
-    """Note how much less a cohort would deviate without each of its members."""
+    """Note how much less a cohort deviates without each member."""
     low, middle, high = places.low[leaf], places.middle[leaf], places.high[leaf]
     for i in range(places.first[leaf], places.first[leaf + 1]):
         v = places.members[i]
@@ -143,7 +146,7 @@ def rank(
     who: NDArray[np.int64],
     gain: NDArray[np.int64],
 ) -> int:
-    """Note the members of a cohort who may do best in another one; return how many they are.
+    """Note members that may do best elsewhere; return their number.
 
     `gain`, which descends, is by how much at most both cohorts would deviate less for each.
     """
@@ -177,7 +180,7 @@ def best_swap(
     gain: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[int, int, int]:
-    """Return the swap after which two cohorts deviate least: by how much less, and who swaps.
+    """Return the best swap of two cohorts, and its gain.
 
     Of swaps that change nothing one is drawn; those of members who are alike do not count. -1 is
     who does not swap. `who` and `gain`, shape (2, TRIED), are scratch.
@@ -240,7 +243,7 @@ def swap_members(
     sweeps: int,
     rng: np.random.Generator,
 ) -> int:
-    """Let members of near cohorts change places as long as these then deviate less.
+    """Swap members of near cohorts while both together deviate less.
 
     Two cohorts swap what is best, until nothing is better; then one swap that changes nothing,
     since others may be better after it. They are looked at again once one of them has changed.

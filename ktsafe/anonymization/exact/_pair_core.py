@@ -1,4 +1,4 @@
-"""The search for degrees of cohorts and for the candidates that fit them, by whole steps.
+"""Search for degrees of cohorts and fitting candidates, by whole steps.
 
 The state is always valid: no vertex has more shown candidates than its cohort has degrees. A step
 raises or lowers the degree of one cohort, then finds shown candidates along alternating paths; it
@@ -32,12 +32,12 @@ VERTEX = np.dtype(
 
 
 def log_size_for(n: int, m: int) -> int:
-    """Return the room that the log needs for n vertices and m candidates."""
+    """Return the log's room for n vertices and m candidates."""
     return 40 * n + 20 * m + 10_000
 
 
 class MatchingState(NamedTuple):
-    """A pair of classes under search; vertices and cohorts are numbered from 0.
+    """Pair of classes under search; vertices and cohorts numbered from 0.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class MatchingState(NamedTuple):
 def stand(
     ends: NDArray[np.int32], n: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return where the candidates of each vertex begin, and `at`, `place`, `other` of the state."""
+    """Return where each vertex's candidates begin; `at`, `place`, `other` of the state."""
     m = ends.shape[0]
     first = np.zeros(n + 1, dtype=np.int32)
     for e in range(m):
@@ -159,7 +159,7 @@ def flip(state: MatchingState, edge: int) -> None:
 
 @inner_kernel
 def shift(state: MatchingState, cohort: int, more: int) -> None:
-    """Change the degree of a cohort, rooms of members included; these may fall below 0."""
+    """Change a cohort's degree and its members' rooms, even below 0."""
     state.degree[cohort] += more
     state.value[0] -= more * state.price[cohort]
     for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
@@ -181,7 +181,10 @@ def undo(state: MatchingState, mark: int) -> None:
 
 @inner_kernel
 def augment(state: MatchingState, u: int, nodes_max: int) -> None:
-    """Show more at u, which has room: by a candidate or a short alternating path of them."""
+    """Show more at u by a candidate or a short alternating path.
+
+    The vertex has room.
+    """
     if state.log_size[0] + 2 * nodes_max + 30 * len(state.room) > len(state.log):
         # Beyond this nothing more is shown, so what must be hidden can still be noted.
         return
@@ -244,7 +247,7 @@ def walk_back(state: MatchingState, u: int, x: int) -> None:
 
 @inner_kernel
 def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
-    """Raise a cohort and show what then fits; return by how much value rises.
+    """Raise a cohort, show what then fits; return the gain.
 
     The search ends where value cannot rise by more than `least`. What is returned is then a bound:
     at least the rise, at most `least`.
@@ -269,9 +272,10 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
 
 @inner_kernel
 def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
-    """Lower a cohort, which has a degree; hide what no longer fits, show what then does.
+    """Lower a cohort that has a degree.
 
-    Return by how much value rises, or a bound as in `raise_degree`.
+    What no longer fits is hidden; what then does is shown. Return by how much value rises, or a
+    bound as in `raise_degree`.
     """
     before = state.value[0]
     shift(state, cohort, -1)
@@ -295,7 +299,7 @@ def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
 
 @inner_kernel
 def cheapest_shown(state: MatchingState, v: int) -> int:
-    """Return the shown candidate at v that can be hidden at the least loss."""
+    """Return the shown candidate at v that is hidden at least loss."""
     best, found = np.inf, -1
     n_shown = state.first[v + 1] - state.first[v] - state.hidden[v]
     for i in range(state.first[v], state.first[v + 1]):
@@ -343,7 +347,7 @@ def show_all(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> 
 
 @kernel
 def exchange_all(state: MatchingState, nodes_max: int) -> None:
-    """Show hidden candidates that gain more than those which must be hidden for them."""
+    """Show hidden candidates that gain more than what they replace."""
     if state.top[0] - state.top[1] <= LITTLE:
         return
     for edge in range(len(state.gain)):
@@ -374,7 +378,7 @@ def exchange_all(state: MatchingState, nodes_max: int) -> None:
 
 @kernel
 def sweep(state: MatchingState, nodes_max: int) -> int:
-    """Raise or lower each cohort while that pays; return the number of steps.
+    """Raise or lower each cohort while that pays; return the steps.
 
     A cohort is passed over that was tried before, while its price has not moved far enough and
     nothing changed beside it: then it is known what a step is worth.
@@ -411,7 +415,10 @@ def sweep(state: MatchingState, nodes_max: int) -> int:
 
 @inner_kernel
 def wake(state: MatchingState, cohort: int) -> None:
-    """Let the cohorts beside a step be tried again: what was flipped, and who may now find room."""
+    """Mark cohorts beside a step to be tried again.
+
+    That is what was flipped, and which vertices may now find room.
+    """
     try_again(state, cohort)
     for i in range(state.log_size[0]):
         edge = np.int64(state.log[i])
@@ -442,7 +449,7 @@ def double_steps(
     rng: np.random.Generator,
     nodes_max: int,
 ) -> int:
-    """Try steps of two cohorts at once that keep the balance; return how many pay.
+    """Try balanced steps of two cohorts at once; return how many pay.
 
     If the total is kept, too, one cohort is raised and another one of its side is lowered.
     """

@@ -1,4 +1,4 @@
-"""Edges are added until every vertex of a pair of classes has its number of neighbours."""
+"""Edges are added until every vertex of a pair has its degree."""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
@@ -14,7 +14,7 @@ from ktsafe.kernels.compiler import inner_kernel, kernel
 
 
 class Wiring(NamedTuple):
-    """The edges of a pair; there is a place for each that the degrees allow.
+    """Edges of a pair, with room for all that degrees allow.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def move_end(wiring: Wiring, edge: int, side: int, to: int) -> None:
 def realize(
     wiring: Wiring, kept: NDArray[np.int64], wanting: NDArray[np.int64], rng: np.random.Generator
 ) -> int:
-    """Load the kept edges, then add others; return how many find no place.
+    """Load kept edges, add others; return how many find no place.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def realize(
 
 @inner_kernel
 def with_other_partners(wiring: Wiring, wanting: NDArray[np.int64], left: NDArray[np.int64]) -> int:
-    """Join what found no place with other partners; return how many still find none.
+    """Rejoin what found no place; return how many still find none.
 
     Where degrees are possible, a path leads from each vertex that lacks an edge to one that does,
     and that is not always the one that it drew.
@@ -161,7 +161,10 @@ def with_other_partners(wiring: Wiring, wanting: NDArray[np.int64], left: NDArra
 
 @inner_kernel
 def exchanged(wiring: Wiring, u: int, v: int, n_kept: int, rng: np.random.Generator) -> bool:
-    """Connect u and v through an added edge (x, y): it becomes (u, y), and (x, v) is new."""
+    """Connect u and v through an added edge (x, y).
+
+    It becomes (u, y), and (x, v) is new.
+    """
     n_added = wiring.size[0] - n_kept
     is_one = wiring.n_first[0] == len(wiring.count)
     for _ in range(min(4 * n_added, 400)):
@@ -178,7 +181,9 @@ def exchanged(wiring: Wiring, u: int, v: int, n_kept: int, rng: np.random.Genera
 
 @inner_kernel
 def along_path(wiring: Wiring, u: int, v: int, also_kept: bool) -> bool:
-    """Connect u and v by a shortest alternating path of edges that come and edges that go.
+    """Connect u and v by a shortest alternating path.
+
+    Its edges come and go in turn.
 
     Parameters
     ----------
@@ -226,7 +231,7 @@ def apply_path(
     by_edge: NDArray[np.int32],
     former: NDArray[np.int32],
 ) -> bool:
-    """Shift edges along the path that ends in x, and connect x with v."""
+    """Shift edges along the path to x, and connect x with v."""
     end = x
     while x != u:
         edge, w = np.int64(by_edge[x]), np.int64(former[x])
@@ -249,7 +254,7 @@ def apply_path(
 def undo_path(
     wiring: Wiring, end: int, x: int, by_edge: NDArray[np.int32], former: NDArray[np.int32]
 ) -> None:
-    """Take back the shifts of `apply_path` from the end of the path to x."""
+    """Take back the shifts of `apply_path` from its end to x."""
     while end != x:
         edge, w = np.int64(by_edge[end]), np.int64(former[end])
         move_end(wiring, edge, 0 if wiring.ends[edge, 0] == w else 1, end)

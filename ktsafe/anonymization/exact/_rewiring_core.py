@@ -54,7 +54,7 @@ class RewiringState(NamedTuple):
 def by_vertex(
     edges: NDArray[np.int32], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return where the edges of each vertex begin, their other ends, and their numbers.
+    """Return each vertex's first edge, its other ends and edge numbers.
 
     Those of which it is the first end come first, each in the order of the edges.
     """
@@ -83,7 +83,7 @@ def by_class(
     number: NDArray[np.int32],
     order: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return other ends and numbers of the edges of each vertex (`by_vertex`) in another order.
+    """Return `by_vertex` lists of ends and numbers in another order.
 
     They follow as the vertices at the other ends do in `order`.
     """
@@ -100,7 +100,7 @@ def by_class(
 
 @inner_kernel
 def begin_of_class(state: RewiringState, v: int, wanted: int) -> int:
-    """Return where the neighbours of v begin whose class is not below the wanted one."""
+    """Return where v's neighbours of the wanted or a later class begin."""
     low, high = state.first[v], state.first[v + 1]
     while low < high:
         middle = (low + high) // 2
@@ -113,7 +113,7 @@ def begin_of_class(state: RewiringState, v: int, wanted: int) -> int:
 
 @inner_kernel
 def edge_to_class(state: RewiringState, x: int, wanted: int, start: int) -> int:
-    """Return an inserted edge of x to a vertex of the wanted class, -1 if there is none.
+    """Return x's inserted edge to the wanted class, -1 without one.
 
     It is the first one from a start on, and from the beginning again.
     """
@@ -164,7 +164,7 @@ def bins_of(
     bins: int,
     mark: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the bin of closeness of the ends of each edge, shape (m,).
+    """Return the bin of closeness of each edge, shape (m,).
 
     `first`, `near` and `mark` are as in `RewiringState`; neighbours may lie in any order.
     """
@@ -188,7 +188,7 @@ def replace(state: RewiringState, u: int, old: int, new: int) -> None:
 
 @inner_kernel
 def hand_over(state: RewiringState, old: int, new: int, edge: int, other: int) -> None:
-    """Let edge e, that ended in `old`, end in `new`, and edge f the other way round."""
+    """Exchange an end: e ends in `new`, and f in `old`."""
     for i in range(state.own_first[old], state.own_first[old + 1]):
         if state.own[i] == edge:
             state.own[i] = other
@@ -201,7 +201,7 @@ def hand_over(state: RewiringState, old: int, new: int, edge: int, other: int) -
 
 @kernel
 def rewire(state: RewiringState, n_trials: int, rng: np.random.Generator) -> int:
-    """Try exchanges of ends; keep those after which the edges are worth more.
+    """Try exchanges of ends; keep those that raise the edges' worth.
 
     Each begins at an inserted edge (u, v) and a neighbour's neighbour x of u that has an inserted
     edge (w, x) of the same two classes: they become (u, x) and (w, v).

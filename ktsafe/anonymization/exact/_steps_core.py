@@ -1,4 +1,4 @@
-"""Steps of many cohorts of a pair at once, which bring its ends to a number."""
+"""Steps of many cohorts at once that bring ends to a number."""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
@@ -22,7 +22,10 @@ from ktsafe.kernels.compiler import kernel
 def try_steps(
     state: MatchingState, cohorts: NDArray[np.int64], reach: int, nodes_max: int
 ) -> NDArray[np.float64]:
-    """Return what 1 to `reach` steps down and up would change: shape (cohorts, 2 reach + 1)."""
+    """Return changes by 1 to `reach` steps down and up.
+
+    Shape (cohorts, 2 reach + 1).
+    """
     change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
     for i in range(len(cohorts)):
         cohort = cohorts[i]
@@ -41,7 +44,7 @@ def try_steps(
 
 @kernel
 def hoped_for(state: MatchingState, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
-    """Return what 1 to `reach` steps down and up would change if all other ends were free.
+    """Return changes by 1 to `reach` steps if other ends were free.
 
     Each end of a tie then gains half of what the tie gains, at most: shape (cohorts, 2 reach + 1).
     """
@@ -67,7 +70,7 @@ def hoped_for(state: MatchingState, cohorts: NDArray[np.int64], reach: int) -> N
 def choose_steps(
     change: NDArray[np.float64], weight: NDArray[np.int64], target: int, span: int
 ) -> NDArray[np.int64]:
-    """Return the steps of each cohort that bring the sum of weight * steps to the target.
+    """Return each cohort's steps that bring weighted sums to the target.
 
     The sum of changes is greatest; partial sums stay within `span`. All entries of the answer
     are `reach + 1` if no steps reach the target.

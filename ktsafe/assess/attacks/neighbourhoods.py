@@ -315,14 +315,14 @@ NAME = "structure"
 
 
 class Alike(NamedTuple):
-    """Shares of vertices that at least one other, or k - 1 others, are equal to."""
+    """Shares of vertices with 1, or k - 1, equal others."""
 
     two: float
     k: float
 
 
 def structure(case: Case, params: PrivacyParams) -> list[Result]:
-    """Return how many are alike by structure, and the share named by it.
+    """Return how many are alike by structure, and the share named.
 
     The attacker knows the measure of a person in the truth, and the published quasi-identifiers of
     the person alone. It names the vertex with the nearest measure: L1 of the two counts, or of the
@@ -378,7 +378,7 @@ def _counts(graph: AttributedGraph, within: NDArray[np.int64]) -> sparse.csr_mat
 def _histograms(
     graph: AttributedGraph, of_friend: NDArray[np.int64], size: int
 ) -> sparse.csr_matrix:
-    """Return how often each number is among a vertex's friends, shape (n, size).
+    """Return counts of numbers among a vertex's friends, shape (n, size).
 
     `of_friend` is a number for each of `graph.indices`.
     """

@@ -72,7 +72,10 @@ class Codes:
         ]
 
     def class_of(self, codes: tuple[int, ...]) -> int:
-        """Return a class's number, of two parts the first's; a new one if never seen."""
+        """Return a class's number, of two parts the first's.
+
+        A class never seen gets a new one.
+        """
         if codes not in self._numbers:
             self._numbers[codes] = len(self.classes)
             self.classes.append(codes)

@@ -118,7 +118,7 @@ def _nodes(
 def _halves(
     context: StepContext, counts: csr_array, ever: NDArray[np.bool_]
 ) -> tuple[list[NDArray[np.int64]] | None, list[int] | None]:
-    """Return those with few ties and those with many, and how large their cohorts are at least.
+    """Return groups with few and many ties, and their least cohort sizes.
 
     The border is the one near the middle that makes for most cohorts. None: they stay together.
     """

@@ -90,7 +90,7 @@ class AlignedAuditor(SequenceAuditor):
         return SymmetryReader(release.params, len(release.categories), self._workers)
 
     def _certificate(self, release: AuditedRelease, found: Violations) -> NDArray[np.int64] | None:
-        """Return the checked shift, else the map that moves nobody: then nobody has candidates."""
+        """Return the checked shift, else the identity, which proves no candidates."""
         shift = checked_shift(release)
         if shift is None:
             found.whole("certificate_broken")
@@ -98,7 +98,10 @@ class AlignedAuditor(SequenceAuditor):
         return shift
 
     def _decide(self, view: CandidateSets) -> windows.Decision:
-        """Count as undecided what the certificate does not prove: candidates may be missing."""
+        """Count what the certificate does not prove as undecided.
+
+        Candidates may be missing.
+        """
         decision = super()._decide(view)
         few, rich = decision.has_too_few, decision.is_too_sensitive
         none = np.zeros_like(few)

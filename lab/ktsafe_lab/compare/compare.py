@@ -1,4 +1,4 @@
-"""`ktsafe-lab compare`: what parameters cost on a data set, side by side, before one is chosen."""
+"""`ktsafe-lab compare`: costs of parameters on a data set, side by side."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Anonymize a data set under every combination of the given parameters and measure each.
+    """Anonymize a data set under each combination of parameters; measure each.
 
     Nothing is published. The figures are private: cost tells how much is inserted. Ctrl-C keeps
     the rows that are finished.
@@ -193,7 +193,7 @@ def _chosen(text: str, option: str, known: tuple[str, ...]) -> list[str]:
 
 
 def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None:
-    """Measure the cells; each row goes to the file and to `rows` as soon as it is there."""
+    """Measure cells; each row goes to file and `rows` at once."""
     compile_first()
     with new_file(path) as file, phases("comparing") as show:
 
@@ -219,7 +219,7 @@ def _code(rows: list[Row]) -> Exit:
 
 
 def _print(rows: list[Row], *, utility: bool) -> None:
-    """Print what the cells have in common, then a table on each matter: narrow ones fit."""
+    """Print what cells share, then a narrow table on each matter."""
     # Where nobody looks at a terminal, nothing needs to be squeezed into one.
     console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
     first = rows[0]

@@ -1,4 +1,4 @@
-"""Kernels of the attribute distance (Definition 3) at every radius, in exact integers.
+"""Kernels of Definition 3's attribute distance at every radius, in integers.
 
 See `ktsafe.verify._attribute_distance_core`, which has the same sum for stars.
 """
