@@ -167,12 +167,5 @@ class Freshness:
             for found in (self.ended, self.ended_by_leaving, self.newcomers, self.leavers)
         )
         came_true = share(self.came_true, self.came)
-        return ToldFreshness(
-            ties,
-            ended,
-            by_leaving,
-            newcomers,
-            leavers,
-            Changed(self.came, self.gone, self.came_true, came_true),
-            self.latest,
-        )
+        changed = Changed(self.came, self.gone, self.came_true, came_true)
+        return ToldFreshness(ties, ended, by_leaving, newcomers, leavers, changed, self.latest)

@@ -37,19 +37,19 @@ ROWS_MAX = 50
 """Rows of the table of classes that inserted vertices protect."""
 
 
-class PeopleCounts(msgspec.Struct, frozen=True, kw_only=True):
+class PeopleCounts(msgspec.Struct, frozen=True):
     """Numbers of people's candidates; None of nobody.
 
     `risk_mean` is the mean of 1 / candidates.
     """
 
-    min: int | None
-    p1: int | None
-    p5: int | None
-    median: int | None
-    below_k: int
-    share: float | None
-    risk_mean: float | None
+    min: int | None = None
+    p1: int | None = None
+    p5: int | None = None
+    median: int | None = None
+    below_k: int = 0
+    share: float | None = None
+    risk_mean: float | None = None
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -345,20 +345,11 @@ def _of_counts(values: NDArray[np.int64], k: int) -> PeopleCounts:
     `risk_mean` is the mean over people of 1 / candidates, the average risk.
     """
     if len(values) == 0:
-        return PeopleCounts(
-            min=None, p1=None, p5=None, median=None, below_k=0, share=None, risk_mean=None
-        )
+        return PeopleCounts()
     p1, p5, median = np.quantile(values, [0.01, 0.05, 0.5], method="lower").tolist()
     below = int(np.count_nonzero(values < k))
-    return PeopleCounts(
-        min=int(values.min()),
-        p1=p1,
-        p5=p5,
-        median=median,
-        below_k=below,
-        share=share(below, len(values)),
-        risk_mean=round(float((1 / np.maximum(values, 1)).mean()), 6),
-    )
+    risk = round(float((1 / np.maximum(values, 1)).mean()), 6)
+    return PeopleCounts(int(values.min()), p1, p5, median, below, share(below, len(values)), risk)
 
 
 def _of_shares(part: NDArray[np.int64], whole: NDArray[np.int64], params: PrivacyParams) -> Shares:

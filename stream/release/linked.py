@@ -89,6 +89,14 @@ _NOT_SAVED: Final = (
 )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Memory:
+    """Memory of one release: its auditor, its arrays and their ties."""
+
+    auditor: SequenceAuditor | None = None
+    made_of: tuple[GraphArrays, int] | None = None
+
+
 class LinkedReleases:
     """Makes one release after the other. One call at a time, from any thread.
 
@@ -126,12 +134,7 @@ class LinkedReleases:
         self._engine: SequenceEngine | None = None
         self._following = Following({})
         self._named: Named = {}
-        self._auditor: SequenceAuditor | None = None
-        self._read: Mapping[str, bytes] = {}
-        self._trial: SequenceAuditor | None = None
-        # What the last staged release was made of, and how many ties that had; and the next one.
-        self._before: tuple[GraphArrays, int] | None = None
-        self._next: tuple[GraphArrays, int] | None = None
+        self._staged = self._trial = _Memory()
 
     def open(self, ledger: Ledger) -> None:
         """Take up the sequence where the last staged release left it.
@@ -147,12 +150,10 @@ class LinkedReleases:
         pages = ledger.pages()
         self._engine = self._read_engine(pages)
         self._following = Following(pages)
-        self._read = pages
         for name in filter(is_of_auditor, pages):
             pages[name]  # It is read when it is needed; that it can be is found out now.
         self._named = json.loads(pages.get(NAMED, b"{}"))
-        self._auditor = self._trial = None
-        self._before = self._next = None
+        self._staged = self._trial = _Memory()
 
     def build(self, due: DueRelease) -> Built:
         """Make the next release of the sequence from what changed; the first from everything.
@@ -166,7 +167,7 @@ class LinkedReleases:
             If the network is spelt otherwise than it was.
         """
         rng, snapshot = due.generator(), due.snapshot
-        self._next = snapshot.arrays, snapshot.graph.n_edges
+        self._trial = _Memory(made_of=(snapshot.arrays, snapshot.graph.n_edges))
         self._tell_missing(snapshot.graph)
         if self._engine is None:
             assert self._ledger is not None
@@ -226,25 +227,28 @@ class LinkedReleases:
         NotKTSafe
             If the auditor finds that the promise is broken.
         """
-        if self._auditor is None:
-            self._auditor = self._taken_up(release.manifest.sequence_id, snapshot)
-        self._trial = self._auditor.copy()
-        findings = self._trial.extend(
+        known = self._staged.auditor
+        if known is None:
+            known = self._taken_up(release.manifest.sequence_id, snapshot)
+            self._staged = dataclasses.replace(self._staged, auditor=known)
+        auditor = known.copy()
+        self._trial = dataclasses.replace(self._trial, auditor=auditor)
+        findings = auditor.extend(
             _case(built, release, snapshot),
             true_graph(snapshot.graph, snapshot.lives, built.declared),
         )
         _raise_if_broken(findings.violations)
-        found = replace(findings.told(), releases=self._trial.n_releases)
-        return Passed(findings.verdict, found, pages_of(self._trial, self._key()))
+        found = replace(findings.told(), releases=auditor.n_releases)
+        return Passed(findings.verdict, found, pages_of(auditor, self._key()))
 
     def end_build(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
         if staged:
-            self._auditor, self._before = self._trial, self._next
+            self._staged = self._trial
         else:
             self._engine = None
         self._following.end_build(staged=staged)
-        self._trial = self._next = None
+        self._trial = _Memory()
 
     def _pages(self) -> Iterator[tuple[str, bytes]]:
         assert self._engine is not None
@@ -285,8 +289,8 @@ class LinkedReleases:
 
     def _changes(self, engine: SequenceEngine, snapshot: GraphSnapshot) -> tuple[Changes, int]:
         """Return what changed since the last staged release, and how many ties it had."""
-        if self._before is not None:
-            arrays, n_ties = self._before
+        if self._staged.made_of is not None:
+            arrays, n_ties = self._staged.made_of
             if arrays.lineage is snapshot.arrays.lineage:
                 return changes_since(arrays, snapshot.arrays), n_ties
         truth, keys = engine.truth()
@@ -307,8 +311,8 @@ class LinkedReleases:
     def _taken_up(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return the auditor as of the last staged release, saved or led through history."""
         auditor = self._new_auditor()
-        read, self._read = self._read, {}
-        if not read_into(auditor, read, self._key()):
+        assert self._ledger is not None
+        if not read_into(auditor, self._ledger.pages(), self._key()):
             return self._led_through_history(sequence_id, snapshot)
         # It needs none of them. But nothing is published beside what is damaged.
         records = self._releases_of(sequence_id)

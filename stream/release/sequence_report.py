@@ -188,14 +188,9 @@ def audit_sequence(
         violations.extend(findings.violations)
     if parts:
         parts[-1].close(auditor)
-    return SequenceReport(
-        not violations,
-        len(folders),
-        promise,
-        [part.told() for part in parts],
-        _by_kind(violations),
-        _not_checked(sources),
-    )
+    told, missing = [part.told() for part in parts], _not_checked(sources)
+    kinds = _by_kind(violations)
+    return SequenceReport(not violations, len(folders), promise, told, kinds, missing)
 
 
 def _read(

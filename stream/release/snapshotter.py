@@ -40,7 +40,7 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim
 from ktsafe.stream.release.cut import encrypt_cut
 from ktsafe.stream.release.linked import LinkedReleases
-from ktsafe.stream.release.mechanism import Built, DueRelease, Passed
+from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.slots import Slots, rfc3339
 
 if TYPE_CHECKING:
@@ -219,11 +219,18 @@ class Snapshotter:
             )
         with self._phase("audit", timings):
             told = replace(
-                self._audit(built, found, attacked, traced),
+                Audit.of(audit_traced(traced, self._settings.params)),
                 release_id=release_id,
                 nominal_time=rfc3339(due.cut.slot_us),
+                min_f1=self._settings.min_f1,
+                audit=found.audit,
+                sequence=built.sequence,
+                declared=built.declared,
+                vacated=built.vacated,
+                freshness=built.freshness,
                 statistics=budget,
                 seconds={name: round(s, 6) for name, s in timings.items()},
+                **(asdict(attacked) if attacked else {}),
             )
             audit = self._write_audit(due, built, release_id, told)
         record = ReleaseRecord(
@@ -359,23 +366,6 @@ class Snapshotter:
         behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
         hashes = releases_write.write_audit(folder, built.ids, behind, audit)
         return hashes | write_permutations(folder, built.ids, None, built.value_at)
-
-    def _audit(
-        self, built: Built, passed: Passed, attacked: AttackFindings | None, traced: Traced
-    ) -> Audit:
-        """Measure what is not measured yet, and gather all figures."""
-        audit = Audit.of(audit_traced(traced, self._settings.params))
-        if attacked is not None:
-            audit = replace(audit, **asdict(attacked))
-        return replace(
-            audit,
-            min_f1=self._settings.min_f1,
-            audit=passed.audit,
-            sequence=built.sequence,
-            declared=built.declared,
-            vacated=built.vacated,
-            freshness=built.freshness,
-        )
 
     @contextmanager
     def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:

@@ -196,12 +196,10 @@ def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> Candi
     atom = candidates.atom_of
     owned = known[candidates.is_owned[known]]
     per_atom = candidates.per_atom(known)
-    return Candidates(
-        atoms=candidates.n_atoms,
-        atom_size_min=int(per_atom.min()) if len(per_atom) else None,
-        candidates=counts(sizes[atom[known]], params.k),
-        candidates_real_leavers_known=real_candidates(candidates, params, owned),
-    )
+    least = int(per_atom.min()) if len(per_atom) else None
+    counted = counts(sizes[atom[known]], params.k)
+    people = real_candidates(candidates, params, owned)
+    return Candidates(candidates.n_atoms, least, counted, people)
 
 
 def real_candidates(

@@ -84,15 +84,15 @@ class Checked(msgspec.Struct, frozen=True):
     linked_alpha_by: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class SequenceAudit(msgspec.Struct, frozen=True, kw_only=True):
+class SequenceAudit(msgspec.Struct, frozen=True):
     """Findings as a private audit has them; `releases` were judged."""
 
-    releases: int | msgspec.UnsetType = msgspec.UNSET
     release_id: str
     safe: bool
     violations: list[Violation]
     checked: Checked
     figures: SequenceFigures
+    releases: int | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,13 +120,8 @@ class Findings:
 
     def told(self) -> SequenceAudit:
         """Return all but the verdict."""
-        return SequenceAudit(
-            release_id=self.release_id,
-            safe=self.is_safe,
-            violations=list(self.violations),
-            checked=self.checked,
-            figures=self.figures,
-        )
+        found = list(self.violations)
+        return SequenceAudit(self.release_id, self.is_safe, found, self.checked, self.figures)
 
 
 class Violations:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec import to_builtins
 
-from ktsafe.audit.changes_by_age import AGE_MAX, AGES, RECENT, Freshness
+from ktsafe.audit.changes_by_age import AGE_MAX, AGES, RECENT, Aged, Freshness
 from ktsafe.audit.freshness import Recent, ReleaseView, follow
 from ktsafe.graph.edges import edge_keys
 
@@ -230,6 +230,10 @@ def test_the_mapping_tells_shares_and_ratios() -> None:
         "published": {"count": 2, "shown": 0.5, "ratio": 1.0},
     }
     assert told["ties"]["8"]["shown"] is None
+    aged = [Aged.of(np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)) for n in range(4)]
+    names = ("ended", "ended_by_leaving", "newcomers", "leavers")
+    others = dataclasses.replace(found, **dict(zip(names, aged, strict=True))).told()
+    assert [getattr(others, name)[RECENT].count for name in names] == [0, 1, 2, 3]
     assert told["ended"][RECENT] == {"count": 0, "shown": None}
     assert told["changed"] == {"came": 0, "gone": 0, "came_true": 0, "came_true_share": None}
 

@@ -41,6 +41,7 @@ def test_figures_are_those_of_the_audit(tmp_path: Path) -> None:
     for each in releases:
         audit = json.loads((tmp_path / "audit" / each.release_id / "audit.json").read_text())
         assert to_builtins(convert(audit, Audit)) == audit, "nothing is lost on the way"
+        assert audit["sequence"]["withheld_vertices"] == audit["declared"]["withheld"]
         secrets = each.secrets
         assert secrets is not None
         assert sum(secrets.cost.values()) == audit["cost"]["total"]
@@ -96,10 +97,12 @@ def test_shares_of_both_audits_mean_the_same() -> None:
     """The mechanism's audit states shares, the auditor of the sequence counts: both become one."""
     audit = figures()
     put(audit, "privacy.all.k_real", {"min": 1, "below_k": 1, "share": 0.25})
+    put(audit, "privacy.all.k_known.below_k", 3)
     put(audit, "audit.figures.published.candidates", {"min": 1, "below_k": 1, "vertices": 4})
     secrets = secrets_of(convert(audit, Audit))
     found = {name: one.share for name, one in secrets.candidates.items()}
     assert (found["real"], found["sequence"], found["change"]) == (0.25, 0.25, None)
+    assert secrets.candidates["known"].below_k == 3
     usefulness = audit["usefulness"]
     edges = {**usefulness["edges"], "f1": 0.75}
     afresh = {**usefulness, "edges": edges}
