@@ -1,6 +1,4 @@
-"""The seams of the service.
-
-Event source, dead-letter sink, release sink and release reader.
+"""Protocols of a service's source, dead-letter sink, release sink and reader.
 
 Every implementation (`files`, `kafka_topics`, and one in memory for tests) passes the contract
 tests of `ktsafe_lab.contracts`, and so should yours: docs/plug-ins.md.

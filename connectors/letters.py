@@ -1,6 +1,6 @@
-"""What a dead letter says, the same for every sink.
+"""Content of a dead letter, the same for every sink.
 
-Kafka Connect's error fields, without values.
+It has the error fields of Kafka Connect, without values of the record.
 
 full  the record as it came, up to a bound; beyond it a prefix, the length and the sha256
 none  where it came from, why it was refused, how long it was; nothing of its content

@@ -1,7 +1,4 @@
-"""The `ktsafe` command.
-
-Parses, calls, and turns expected errors into a paragraph and a code.
-"""
+"""The `ktsafe` command: parse, call, tell expected errors, return a code."""
 
 from __future__ import annotations
 
@@ -9,12 +6,21 @@ import errno
 import json
 import os
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Final
 
 from ktsafe.kernels import kernel_cache
 
-CACHE_NOTICE = kernel_cache.choose_kernel_folder()
+try:
+    CACHE_NOTICE = kernel_cache.choose_kernel_folder()
+except PackageNotFoundError as missing:
+    print(  # noqa: T201 -- typer may be missing, too
+        f"ktsafe: {missing.name} is not installed. `ktsafe.read` works without; the commands need "
+        "all that pip installs without --no-deps: pip install ktsafe",
+        file=sys.stderr,
+    )
+    raise SystemExit(2) from None
 IGNORED: Final = {
     "NUMBA_DISABLE_JIT": "kernels are compiled",
     "PROMETHEUS_MULTIPROC_DIR": "a service is one process, and keeps its figures to itself",

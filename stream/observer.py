@@ -1,4 +1,4 @@
-"""What the service reports to its observers.
+"""Notices of the service to its observers.
 
 Processing code never imports a metrics library.
 

@@ -1,7 +1,4 @@
-"""Event files as a source.
-
-Folders as a sink of releases; a file of dead letters.
-"""
+"""Files: a source of events, and sinks of releases and dead letters."""
 
 from ktsafe.connectors.files.dead_letter_files import FileDeadLetterSink, blank_dead_letters
 from ktsafe.connectors.files.file_source import FileSource

@@ -1,6 +1,6 @@
-"""Event files as a source.
+"""Source of events in files, one JSON object per line.
 
-One JSON object per line, partition = index of the file in the list.
+A partition is the index of a file in the list of paths.
 """
 
 from __future__ import annotations

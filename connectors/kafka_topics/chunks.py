@@ -1,4 +1,4 @@
-"""How a release lies in a topic.
+"""Encoding of a release as records of a topic.
 
 All files but the manifest, in published order, are one stream of bytes, cut into chunks of equal
 size, the last one padded with zeros: neither the number of bytes of a record nor its order tells

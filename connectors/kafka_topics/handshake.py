@@ -1,6 +1,4 @@
-"""The first words with a broker.
-
-It listens, both sides trust each other, and it knows the user.
+"""Check a broker's first answers: address, TLS and user.
 
 A client of kafka-python 3.0.12 meets an untrusted certificate, or a refused password, with retries
 until its timeout and no word about the reason: a refusal that comes together with the end of the

@@ -1,6 +1,6 @@
-"""A topic as event source.
+"""Source of events in a topic: all partitions, read committed.
 
-Every partition, from the stored offset, read committed.
+Reading begins at the stored offsets, whatever the group's are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Records as they are.
-
-Sent to a topic, or read from it up to its end.
-"""
+"""Send records to a topic, or read one to its end."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A folder of dated dumps as a source.
+"""Source of dated dumps: events that lead from one to the next.
 
-One partition of the events that lead from dump to dump.
+All events are one partition.
 
         dump 1            dump 2              dump 3
     0 ........... end 1 ........ end 2 ............... end 3     offsets

@@ -1,6 +1,6 @@
-"""What a reader works out from a release, beside the truth.
+"""Compare what readers conclude from a release with the truth.
 
-Simple figures by attribute value.
+A conclusion is a simple figure by attribute value, such as ties between two age bands.
 
 Ties that are hidden and edges that are inserted do not cancel out by themselves. Where a pair of
 classes shows nothing, ties across values look rarer and people more alike than they are.

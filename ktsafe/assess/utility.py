@@ -1,6 +1,4 @@
-"""What a release is still good for.
-
-Figures of its structure beside those of the true graph.
+"""Compare the structure of a release with that of the true graph.
 
 Nobody outside knows which vertices are inserted, so all figures of a release are of all of it, and
 only comparisons vertex by vertex are restricted to those that have an original. The figures are

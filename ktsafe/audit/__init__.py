@@ -1,7 +1,4 @@
-"""The private figures of one release.
-
-What it cost, how private and how useful it is.
-"""
+"""Private figures of one release: cost, privacy and use."""
 
 from ktsafe.audit.cost import Cost, Overlap, Usefulness, cost_parts, usefulness
 from ktsafe.audit.originals import Traced, trace

@@ -1,6 +1,4 @@
-"""What a release is worth beside what it cost.
-
-How far it shares edges and vertices with the truth.
+"""Cost of a release, and the share of edges that are true.
 
 The cost alone cannot say that: a release without any edge costs no more than the true edges.
 """

@@ -1,7 +1,4 @@
-"""The private audit of one release.
-
-What it cost, and how private it really is.
-"""
+"""The private audit of one release: its cost, and privacy in fact."""
 
 from __future__ import annotations
 

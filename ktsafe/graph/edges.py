@@ -1,7 +1,4 @@
-"""Lists of edges, shape (m, 2).
-
-As numbers, as an adjacency, and what two lists have in common.
-"""
+"""Lists of edges, shape (m, 2): numbering, adjacency, and intersection."""
 
 from __future__ import annotations
 

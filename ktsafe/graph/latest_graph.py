@@ -1,6 +1,6 @@
 """The latest graph of a sequence.
 
-Where a pair of classes shows no edge, what it showed last.
+A pair of classes without an edge has the edges that it showed last.
 
 A pair of classes is *dark* in a release if both classes have vertices and no edge joins them. Such
 a pair is not shown; it does not follow that there are no ties. All of this is known to every reader

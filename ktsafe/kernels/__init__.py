@@ -1,1 +1,1 @@
-"""Where compiled kernels are kept, and how they come with the program."""
+"""Cache of compiled kernels, and kernels shipped with the program."""

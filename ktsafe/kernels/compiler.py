@@ -1,6 +1,4 @@
-"""How kernels are compiled, and where they are kept.
-
-One place for all of them.
+"""Options of all compiled kernels, and their cache.
 
 A kernel is a function of arrays and numbers that numba compiles. Nothing is computed here, so
 what judges and what searches may both import it and still share no code.

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept.
+"""Cache folder of compiled kernels.
 
 numba runs what it finds in its cache, and finds it by the source of one kernel alone: a kernel
 whose callee has changed in another file would run as it was. So the folder's name carries a digest

@@ -1,6 +1,6 @@
-"""Compiled kernels as one file.
+"""Compiled kernels as one file of the wheel.
 
-Packed after `ktsafe warm`, unpacked where they were not compiled.
+It is packed after `ktsafe warm`, and unpacked where no kernel is compiled yet.
 
 The file lies beside this module, for one digest of the kernels
 (`ktsafe.kernels.kernel_cache`), one system and one kind of processor. Compiled kernels are

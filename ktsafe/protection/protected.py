@@ -1,4 +1,4 @@
-"""What `protect` returns: the release, and privately what became of the graph."""
+"""Result of `protect`: the release, and privately the mapping."""
 
 from __future__ import annotations
 

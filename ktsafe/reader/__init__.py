@@ -1,6 +1,4 @@
-"""Releases for their readers.
-
-The graph, and figures with error bars. Needs numpy only.
+"""Read releases: the graph, and figures with error bars. Needs numpy only.
 
 >>> import ktsafe
 >>> release = ktsafe.read("releases/000013-20270101T000000Z")  # doctest: +SKIP

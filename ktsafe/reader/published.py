@@ -7,6 +7,7 @@ import html
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,9 +143,7 @@ class StudiedRelease:
 
         `weights` gives each edge its `weight` (see `weights`), where there are noisy tables.
         """
-        import networkx as nx
-
-        graph: nx.Graph = nx.Graph()
+        graph: nx.Graph = imported("networkx").Graph()
         ids = self.ids.tolist()
         for i, vertex in enumerate(ids):
             graph.add_node(
@@ -158,10 +157,8 @@ class StudiedRelease:
 
     def to_igraph(self) -> igraph.Graph:
         """Return an igraph graph, ids as `name`, with attributes and isolated vertices."""
-        import igraph
-
         columns = {name: column.tolist() for name, column in self.columns.items()}
-        return igraph.Graph(
+        return imported("igraph").Graph(
             n=len(self.ids),
             edges=self.edges.tolist(),
             vertex_attrs={"name": self.ids.tolist(), **columns},
@@ -169,8 +166,7 @@ class StudiedRelease:
 
     def to_pandas(self, *, weights: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return vertices, by id, and edges with `source`, `target`, and perhaps `weight`."""
-        import pandas as pd
-
+        pd = imported("pandas")
         vertices = pd.DataFrame(dict(self.columns), index=pd.Index(self.ids, name="id"))
         edges = pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
         return vertices, edges.assign(weight=self.weights) if weights else edges
@@ -205,13 +201,11 @@ class StudiedRelease:
 
         `x` is int64 of shape (n, attributes): positions in `np.unique` of each column.
         """
-        import torch
-        from torch_geometric.data import Data
-
+        torch, data = imported("torch"), imported("torch_geometric.data")
         codes = [np.unique(column, return_inverse=True)[1] for column in self.columns.values()]
         x = np.stack(codes, axis=1) if codes else np.zeros((len(self.ids), 0), dtype=np.int64)
         both = np.ascontiguousarray(self.edge_index)
-        return Data(x=torch.from_numpy(x), edge_index=torch.from_numpy(both))
+        return data.Data(x=torch.from_numpy(x), edge_index=torch.from_numpy(both))
 
     def estimate(
         self, figure: str, *values: str, by: str | None = None, across: str | None = None
@@ -417,3 +411,21 @@ def _with_noise(table: StudiedTable) -> Floats:
     drawn = table.counts + laplace(table.scale, (DRAWS + 1, len(table.counts)), rng)
     drawn[0] = table.counts
     return drawn
+
+
+def imported(name: str) -> Any:
+    """Import a module that `ktsafe.read` works without.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        With what to install.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        missing = name.partition(".")[0]
+        if error.name != missing:
+            raise
+        msg = f"{missing} is not installed. Install it: pip install {missing}"
+        raise ModuleNotFoundError(msg, name=missing) from None

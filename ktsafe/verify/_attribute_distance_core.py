@@ -1,6 +1,6 @@
 """Kernels of the attribute distance (Definition 3), in exact integers.
 
-No float, no allocation.
+They use no float and allocate nothing.
 
 The distance of two neighbourhoods of sizes n1 and n2 in one attribute is half the L1 distance of
 their value distributions. It is at most t iff the *scaled* distance sum |c1 * n2 - c2 * n1| is at

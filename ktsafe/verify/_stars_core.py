@@ -1,6 +1,6 @@
-"""Kernels of the strict verifier.
+"""Kernels of the strict verifier, in exact integers.
 
-Exact integers, no float, no allocation in the inner loops.
+Their inner loops use no float and allocate nothing.
 
 They are private to the verifier; nothing of the anonymizer may import them, and they import nothing
 of it. Bounds are checked by the caller.

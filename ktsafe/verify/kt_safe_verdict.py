@@ -1,7 +1,4 @@
-"""What the strict verifier found.
-
-Counts per vertex, and in words why a vertex is unsafe.
-"""
+"""Verdict of the strict verifier: counts per vertex, reasons in words."""
 
 from __future__ import annotations
 

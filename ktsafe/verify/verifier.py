@@ -1,6 +1,4 @@
-"""The strict verifier.
-
-Whether a released graph is kt-safe, by the definition and nothing else.
+"""The strict verifier: judge a released graph by the definition alone.
 
 It is the gate before publication and must not inherit an anonymizer's mistake. So it starts from
 plain arrays, validates them itself, shares no helper and no kernel with the anonymizer, and decides

@@ -1,6 +1,4 @@
-"""The kinds of connectors that come with the program.
-
-Files, snapshots and Kafka.
+"""The built-in kinds of connectors: files, snapshots and Kafka.
 
 Connectors are imported when a table makes one: a configuration is checked without Kafka.
 """

@@ -1,6 +1,6 @@
 """The latest graph of a sequence, for its readers.
 
-Dark pairs of classes as they were shown last.
+Dark pairs of classes have the edges that they showed last.
 
 It joins what readers have anyway. It is no release of its own: nobody promises anything for it
 beyond what the releases promise together.

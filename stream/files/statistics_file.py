@@ -1,6 +1,4 @@
-"""statistics.json beside a release.
-
-Noisy counts of the true graph, and what they cost.
+"""statistics.json of a release: noisy counts, and their cost.
 
 {"format": 1, "epsilon_micro": 185185, "protects": "...", "tables": [
 {"of": "ties", "by": "gender", "scale": [3, 1], "cells": [["f", "f"], ...], "counts": [...]}]}

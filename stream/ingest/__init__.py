@@ -1,4 +1,4 @@
-"""From a record to a change of the true graph.
+"""Turn records into changes of the true graph.
 
-Decode, judge, hold, commit.
+Records are decoded, judged, held and committed.
 """

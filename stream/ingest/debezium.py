@@ -1,6 +1,4 @@
-"""Rows of a database.
-
-The change envelope of Debezium, read by a list of tables.
+"""Read Debezium's change envelopes as rows of listed tables.
 
 A topic of envelopes is a log of rows. The key of a record is that of a row, and the order of the
 log is that of its changes. What became of the row is in `op`:

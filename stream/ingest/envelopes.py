@@ -1,4 +1,4 @@
-"""How events are wrapped in records: plain, or as CloudEvents 1.0.
+"""Decode events from records: plain, or as CloudEvents 1.0.
 
 A CloudEvent carries the type of the event in its `type` (`vertex.upsert`, or with a prefix of the
 producer's, such as `org.example.vertex.upsert`), its time in `time`, and our other fields in

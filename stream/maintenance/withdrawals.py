@@ -1,6 +1,6 @@
-"""What a state knows of withdrawn releases.
+"""Withdrawn releases of a state.
 
-A copy of the marker, in the private audit of each.
+The private audit of each has a copy of its marker.
 
 The owner may delete a withdrawn release at the sink, with its marker. By the copy a service knows
 that it must not send the release again. Behind the marker stands its sha256, so that a damaged copy

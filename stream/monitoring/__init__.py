@@ -1,1 +1,1 @@
-"""What operators see: metrics, status, diagnosis."""
+"""Figures for operators: metrics, status, diagnosis."""

@@ -1,6 +1,6 @@
-"""Keeps what `ktsafe status` shows.
+"""Keep what `ktsafe status` shows.
 
-The counts of this run, the last hour, the last releases.
+That is the counts of this run, of the last hour, and the last releases.
 
 An observer like the metrics, but with a memory: trends and what went wrong last. All of it is
 bounded. Reports are taken by other threads than those that tell.

@@ -1,7 +1,4 @@
-"""Progress of a command or of a running service.
-
-A bar on a terminal, lines elsewhere.
-"""
+"""Progress of commands and services: a bar on terminals, else lines."""
 
 from __future__ import annotations
 

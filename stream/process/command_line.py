@@ -1,7 +1,4 @@
-"""What commands share.
-
-Options that mean the same everywhere, and how they ask and answer.
-"""
+"""Options, questions and answers that all commands share."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The process of a command.
+"""Begin and end the process of a command.
 
-How it begins, and how it ends whatever its threads are doing.
+It ends whatever its threads are doing.
 """
 
 from __future__ import annotations

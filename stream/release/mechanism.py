@@ -1,4 +1,4 @@
-"""What the snapshotter and the mechanism (`linked`) hand to each other.
+"""Values that the snapshotter and the mechanism (`linked`) exchange.
 
 build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ end_build(staged=True)
 │

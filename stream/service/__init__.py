@@ -1,4 +1,1 @@
-"""The running service.
-
-Its loop, how it is put together, and how it is spoken to.
-"""
+"""The running service: its loop, its assembly, its control socket."""

@@ -1,6 +1,6 @@
 """Messages over the control socket, and the client that asks.
 
-A question and its answer, each a line of JSON.
+A question and its answer are a line of JSON each.
 
 {"version": 1, "command": "erase", "arguments": {"ids": ["p1"]}, "patience_s": 60}
 {"version": 1, "result": {...}}

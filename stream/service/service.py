@@ -1,6 +1,6 @@
-"""Wires one service from its configuration and runs it.
+"""Wire one service from its configuration and run it.
 
-Open, compare, loop, close.
+It opens its parts, compares state and sink, loops, and closes.
 
 Opening goes from the inside out, so what refuses to start leaves nothing half open:
 

@@ -1,6 +1,6 @@
-"""Whether a state, or a backup, is as it was written.
+"""Check that a state or backup is as it was written.
 
-Every byte that a service would ever read.
+Every byte that a service would read is read.
 
 A backup is made of a state that passes, so rot is not carried into it. What this finds sound a
 service starts with; what a service refuses, this names.

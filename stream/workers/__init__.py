@@ -1,4 +1,1 @@
-"""Workers for the parts of a release.
-
-Threads, or processes on other machines.
-"""
+"""Workers for the parts of a release: threads, or a cluster's processes."""

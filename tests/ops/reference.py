@@ -161,7 +161,7 @@ def commands() -> str:
         "`--help` of a command explains its options, and `--json` prints for programs.",
     ]
     for section, names in SECTIONS.items():
-        lines += ["", f"## {section}", "", "| command | what it does |", "|---|---|"]
+        lines += ["", f"## {section}", "", "| command | what it does | options |", "|---|---|---|"]
         for name in names:
             lines += list(_rows(program.commands[name], name))  # type: ignore[attr-defined]
     return "\n".join(lines) + "\n"
@@ -175,9 +175,14 @@ def _rows(command: Any, name: str) -> Any:
     arguments = [
         p.metavar or p.name.upper() for p in command.params if p.param_type_name == "argument"
     ]
+    options = [
+        f"`{p.opts[0]}`"
+        for p in command.params
+        if p.param_type_name == "option" and p.opts[0] not in {"--json", "--help"}
+    ]
     usage = " ".join(["ktsafe", name, *arguments]).replace("|", "\\|")
     summary = " ".join(command.help.partition("\n\n")[0].split())
-    yield f"| `{usage}` | {summary} |"
+    yield f"| `{usage}` | {summary} | {' '.join(options)} |"
 
 
 def metrics() -> str:

@@ -1,6 +1,6 @@
-"""The edges that a pair of classes lacks.
+"""Insert the edges that a pair of classes lacks.
 
-Inserted so that every vertex has its degree.
+Every vertex gets its number of neighbours.
 
     each vertex has one stub for each neighbour that it lacks
     stubs of one side are joined with random stubs of the other

@@ -1,4 +1,1 @@
-"""How coarsely quasi-identifiers are told.
-
-Hierarchies of values, and the search among settings.
-"""
+"""Generalization of quasi-identifiers: hierarchies, and a search among settings."""

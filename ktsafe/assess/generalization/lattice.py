@@ -1,6 +1,6 @@
-"""The lattice of a graph.
+"""The lattice of settings of a graph, and the search in it.
 
-For each quasi-identifier a level, or left out; and a search in it.
+A setting has a level for each quasi-identifier, or leaves it out.
 
 The search goes upwards from the coarsest settings, by neighbours.
 """

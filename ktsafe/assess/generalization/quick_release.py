@@ -1,7 +1,4 @@
-"""A quick release of a graph that has no past.
-
-What it would be worth to publish it so.
-"""
+"""Make a quick release without a past, and price it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Values of one attribute merged step by step.
+"""Merge values of one attribute step by step.
 
-Those that mix alike, and small ones, first.
+Values that mix alike, and small ones, are merged first.
 
 Two groups of n and m people are merged at the price n m / (n + m) (d^2 + SIZE), where d is the
 distance of their mixing: of the shares of their ties that go to people of each value. That is

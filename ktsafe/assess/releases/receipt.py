@@ -1,6 +1,6 @@
 """The privacy receipt of one person.
 
-What was ever shown of it, and among how many it could be.
+It says what was ever shown of the person, and among how many candidates.
 
 It answers a request for access. It is private, the more so as it joins a true id to published ones.
 """

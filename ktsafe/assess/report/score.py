@@ -1,4 +1,4 @@
-"""The score of a release, and what readers would conclude wrongly.
+"""Score of a release, and conclusions that readers would get wrong.
 
 Safety has no score: a promise is kept for everybody, or it is broken.
 """

@@ -1,7 +1,4 @@
-"""What the report says in words.
-
-Parameters, the three questions of an assessment, limits.
-"""
+"""Texts of the report: parameters, three questions of an assessment, limits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Kernels of the candidate sets.
-
-How pairs of atoms survive one more release.
+"""Kernels of the candidate sets: pairs of atoms over one more release.
 
 Bounds are checked by the caller. An *atom* is a set of objects that no release has told apart.
 """

@@ -1,6 +1,4 @@
-"""The auditor of a sequence of releases.
-
-Takes them one by one, in order.
+"""The auditor of a sequence: it takes releases one by one.
 
 Source: DESIGN "The sequence": objects are published ids; the sequence is w-release kt-safe iff for
 every v and every set W of at most w releases in which v occurs, |CS_W(v)| >= k and the sensitive

@@ -1,6 +1,4 @@
-"""Candidate sets over a sequence.
-
-The possible vertices of a person after all releases so far.
+"""Candidate sets: the possible vertices of a person over all releases.
 
 Objects are numbers. u ~_i v iff both are absent from release i or u is in PS_i(v), and CS_all(v) is
 the intersection over all releases. Similarity is not transitive, so these are no classes; but

@@ -1,6 +1,6 @@
 """Owners of published ids over a history, and the age of edges.
 
-Never two people, never a late one.
+An id never has two owners, and never a late one.
 
 Two views of a history result. *Published*: objects are the published ids of one sequence.
 *Linked*: objects are people, also where their id changes, as for an attacker that follows a person

@@ -1,6 +1,4 @@
-"""Networks as they come in.
-
-Files, tables and graphs in memory, understood or refused.
+"""Read networks: files, tables and graphs in memory, or refuse them.
 
 One rule holds for all: a reader says what it understood (`Network`); all else is refused by name,
 or told as ignored. Texts of ids and values are made by one function

@@ -1,4 +1,4 @@
-"""What was understood of a network that came in."""
+"""A network as it was understood, and doubts about it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The text of an id and of a value.
-
-One spelling, whatever it came in as.
+"""Give ids and values one spelling, whatever they came in as.
 
 | given | text |
 |---|---|

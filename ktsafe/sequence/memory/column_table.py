@@ -1,6 +1,4 @@
-"""Tables of numbered rows, by columns.
-
-Values that share what they have in common.
+"""Tables of numbered rows, by columns that copies share.
 
 A copy of a table shares its columns; whichever of the two is written first gets its own. So the
 former value is kept by keeping it, and nothing has to be undone. What is read of a column is

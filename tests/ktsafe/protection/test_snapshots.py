@@ -80,7 +80,7 @@ def test_it_publishes_what_the_command_does(tmp_path: Path) -> None:
         people.to_csv(folder / "vertices.csv", index=False)
         nx.to_pandas_edgelist(network(i)).to_csv(folder / "edges.csv", index=False)
         files = [f"--vertices={folder / 'vertices.csv'}", f"--edges={folder / 'edges.csv'}"]
-        first = [f"--schema={tmp_path / 'one' / 'schema.toml'}", "--k=3", "--seed=7"]
+        first = [f"--schema={tmp_path / 'one' / 'ktsafe.toml'}", "--k=3", "--seed=7"]
         place = [f"--sequence={tmp_path / 'two'}", f"--at={date}"]
         assert run_command(["next", *files, *place, *([] if i else first)]) == 0
         unattacked(tmp_path / "two")

@@ -1,1 +1,1 @@
-"""What attacks have in common: cases, scores and results."""
+"""Parts that attacks share: cases, scores and results."""

@@ -1,7 +1,4 @@
-"""A release under attack.
-
-The true graph, the released one, and the person of each vertex.
-"""
+"""A release under attack: true graph, released graph, owners of vertices."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Logistic regression for attackers who learn, with and without the target.
 
-What an attacker learns from cases with known truth.
+Cases with known truth are the lessons.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Where a target stands among the released vertices that resemble it.
-
-How many are nearer.
+"""Rank of a target among the released vertices that resemble it.
 
 Everything an attacker gains by naming the nearest vertex, the r-th nearest, or by counting those
 as near as the target's own follows from two numbers per target: how many candidates are nearer

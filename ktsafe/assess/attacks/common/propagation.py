@@ -1,6 +1,6 @@
 """Common neighbours of edges, and matches that spread over them.
 
-True ties close triangles.
+True ties close more triangles than inserted edges do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What an attack found.
-
-One figure with its interval, its control and the promise it concerns.
-"""
+"""Result of an attack: a figure with interval, control and bound."""
 
 from __future__ import annotations
 

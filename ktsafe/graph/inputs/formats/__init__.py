@@ -1,4 +1,4 @@
-"""Files of whole networks.
+"""Read files of whole networks by their formats.
 
-What each format says is read, or the file is refused by its name.
+All that a format defines is read, or the file is refused by name.
 """

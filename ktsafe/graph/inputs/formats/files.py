@@ -1,6 +1,6 @@
-"""Files of networks by format; known others are refused by name.
+"""Find the format of a network file; refuse known others by name.
 
-Each is refused by its name, with the way on.
+Each refusal says what to do instead.
 """
 
 from __future__ import annotations

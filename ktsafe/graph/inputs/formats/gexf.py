@@ -1,6 +1,6 @@
-"""GEXF, versions 1.1 to 1.3.
+"""Read GEXF, versions 1.1 to 1.3.
 
-Vertices with typed attributes that may have defaults.
+Vertices have typed attributes, which may have defaults.
 
 Read here and not by a library: networkx knows neither the types of 1.3 nor the name spaces that
 other programs write, passes over defaults, and refuses ties with and without direction in one file.

@@ -1,6 +1,6 @@
-"""Node-link JSON, as networkx and d3 write it.
+"""Read node-link JSON, as networkx and d3 write it.
 
-A list of nodes, and one of links or edges.
+It has a list of nodes, and one of links or edges.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a column holds, and which role it may have.
+"""Propose a role for each column, by fixed rules.
 
-Proposals by rules, for its owner to judge.
+The owner judges the proposals.
 
 | type | its values, missing ones apart |
 |---|---|

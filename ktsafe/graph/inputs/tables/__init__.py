@@ -1,6 +1,6 @@
-"""Tables of people and of ties, and edge lists.
+"""Read tables of people and of ties, and edge lists.
 
-Text in columns, or Parquet.
+They are text in columns, or Parquet.
 """
 
 from ktsafe.graph.inputs.tables.edge_lists import read_edge_list

@@ -1,6 +1,4 @@
-"""Ties in lines without a header.
-
-What separates, and whether the first line is one all the same.
+"""Find separator and first line of ties without a header.
 
 Both are decided by all lines; see `ktsafe.graph.inputs.tables.edge_lists`.
 """

@@ -1,6 +1,4 @@
-"""Columns by their names.
-
-Which one tells a person's id, and which two the ends of a tie.
+"""Find columns by name: a person's id, and a tie's ends.
 
 Case, blanks, `_`, `-` and `.` do not count. What is not in the tables of this module is not
 guessed: `--columns source=A,target=B,id=C` names it, by a column's name or, where there is no
