@@ -175,6 +175,20 @@ def schema_toml(schema: Schema, declared: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def attributes_toml(declared: Mapping[str, Any]) -> str:
+    """Return an `[attributes]` table in TOML, as it was declared.
+
+    Examples
+    --------
+    >>> print(attributes_toml({"sensitive": "health", "buckets": {"age": [18]}}), end="")
+    [attributes]
+    sensitive = "health"
+    buckets = { "age" = [18] }
+    """
+    lines = [f"{key} = {_toml(value)}" for key, value in declared.items()]
+    return "\n".join(["[attributes]", *lines]) + "\n"
+
+
 def _toml(value: object) -> str:
     match value:
         case str():

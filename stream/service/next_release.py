@@ -16,6 +16,7 @@ import datetime
 import json
 import shutil
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,7 @@ from ktsafe.errors import KtsafeError
 from ktsafe.graph import Schema
 from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
 from ktsafe.graph.schema_check import check_alike
+from ktsafe.graph.schemas import attributes_toml
 from ktsafe.stream.config import settings as configuration
 from ktsafe.stream.config.connector_tables import FilesSinkTable, SnapshotsSourceTable
 from ktsafe.stream.config.places import audit_folder
@@ -158,7 +160,8 @@ def _begin(folder: Path, asked: Beginning) -> None:
     (private / "dumps").mkdir(exist_ok=True)
     text = CONFIG.format(
         k=10 if asked.k is None else asked.k,
-        schema=asked.schema_text.decode(),
+        # Other tables of the file, such as hierarchies, are no part of a configuration.
+        schema=attributes_toml(tomllib.loads(asked.schema_text.decode())["attributes"]),
         columns="".join(
             f"\ncolumns.{role} = {json.dumps(name)}" for role, name in asked.columns.items()
         ),
