@@ -167,7 +167,7 @@ class _Resolution:
         key, former = self._keys(_TIE, change)
         row = change.row if isinstance(change.row, TieRow) else None
         before = None
-        if change.needs_former or (row is not None and None in (row.source, row.target)):
+        if change.needs_former or (row is not None and (row.source is None or row.target is None)):
             before = self._tie(former)
             if before is None:
                 return False

@@ -11,7 +11,6 @@ import decimal
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -275,8 +274,10 @@ class Envelopes:
                 payload = value[len(prefix) : -1]
                 # What is odd in any way is read as a whole.
                 if value.endswith(b"}") and not _may_repeat(payload):
-                    with suppress(*events.DECODE_ERRORS):
+                    try:
                         return _changes.decode(payload), schema
+                    except events.DECODE_ERRORS:
+                        pass
                 break
         envelope = events.decoded(_envelopes, value)
         if _may_repeat(value):
@@ -316,7 +317,7 @@ def row_of(raw: msgspec.Raw) -> Row | None:
         return None
     row: Row | None = events.decoded(_rows, told)
     if row is not None:
-        n_texts = [type(value) for value in row.values()].count(str)
+        n_texts = list(map(type, row.values())).count(str)
         if told.count(b'"') != 2 * (len(row) + n_texts):
             events.check_keys(told)
     return row

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record
-from ktsafe.state.changes import PersonRow, RowChange, Told
+from ktsafe.state.changes import RowChange, TieRow, Told
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.ingest.debezium import RowJudge, Tables
@@ -68,11 +68,9 @@ def needs_held(change: Told) -> bool:
     if not isinstance(change, RowChange):
         return False
     row = change.row
-    if row is None or change.needs_former:
-        return change.needs_former
-    if isinstance(row, PersonRow):
-        return row.id is None or bool(row.untold)
-    return row.source is None or row.target is None
+    if isinstance(row, TieRow):
+        return change.needs_former or row.source is None or row.target is None
+    return change.needs_former or (row is not None and (row.id is None or bool(row.untold)))
 
 
 # Intake since the last checkpoint, not durable yet.
