@@ -140,14 +140,14 @@ class TiePages:
     def __init__(
         self, rows: Sequence[tuple[bytes, bytes]], read: ReadPages, prefix: bytes = b""
     ) -> None:
-        self._names = [key for key, _ in rows]
         self._read, self._prefix = read, prefix
         sizes = np.fromiter((len(value) for _, value in rows), np.int64, len(rows)) // 8
         self.codes: NDArray[np.int64] = np.frombuffer(b"".join([v for _, v in rows]), dtype="<i8")
         if (sizes == 0).any() or sizes.sum() != len(self.codes):
             raise ValueError("pages of ties are missing")
         _check_ascend(self.codes)
-        self._firsts = self._first_of_each()
+        firsts = b"".join([name.removeprefix(prefix) for name, _ in rows])
+        self._firsts = np.frombuffer(firsts, dtype=">u8").astype(np.int64)  # By which pages go.
         if (self._firsts != self.codes[sizes.cumsum() - sizes] & -2).any():
             raise ValueError("a page of ties is not where it belongs")
         self._ranks = np.zeros(0, dtype=np.int64)
@@ -155,7 +155,7 @@ class TiePages:
 
     def __len__(self) -> int:
         """Return how many pages are stored."""
-        return len(self._names)
+        return len(self._firsts)
 
     def rank(self, ranks: NDArray[np.int64]) -> None:
         """Take origins in their present order, given each one's place."""
@@ -257,7 +257,7 @@ class TiePages:
         begin, end = bounds[dirty], bounds[dirty + 1]
         if is_thin:
             begin, end = bounds[:1], bounds[-1:]
-        removed = [self._names[page] for page in dirty.tolist()] if len(self) else []
+        removed = self._names(dirty)
         codes: Writes = dict.fromkeys(removed)
         stamps: Writes = dict.fromkeys(removed)
         origins, sizes = self._ranks.argsort(), end - begin
@@ -268,15 +268,16 @@ class TiePages:
             for part in _cuts(sizes[some]):
                 first, *values = _packed(told, part, origins)
                 codes[self._prefix + first], stamps[self._prefix + first] = values
-        self._names = sorted(name for name in {*self._names, *codes} if codes.get(name, name))
-        self._firsts = self._first_of_each()
+        written = [LONG_KEY.unpack(x.removeprefix(self._prefix))[0] for x in codes if codes[x]]
+        kept = self._firsts[~self._is_dirty] if len(self) else self._firsts
+        self._firsts = np.sort(np.append(kept, np.array(written, dtype=np.int64)))
         self._news, self._is_dirty = self._no_news()
         return codes, stamps
 
-    def _first_of_each(self) -> NDArray[np.int64]:
-        """Return the first tie of each page, by the names."""
-        firsts = b"".join([name.removeprefix(self._prefix) for name in self._names])
-        return np.frombuffer(firsts, dtype=">u8").astype(np.int64)
+    def _names(self, pages: NDArray[np.int64]) -> list[bytes]:
+        """Return the names of some pages, if any are stored."""
+        firsts = self._firsts[pages].tolist() if len(self) else []
+        return [self._prefix + LONG_KEY.pack(first) for first in firsts]
 
     def _no_news(self) -> tuple[Registers, NDArray[np.bool_]]:
         """Return ties changed since the last writing, and pages with losses.
@@ -294,7 +295,7 @@ class TiePages:
 
     def _stored(self, pages: NDArray[np.int64]) -> Registers:
         """Return the ties of some pages as they are stored."""
-        names = [self._names[page] for page in pages.tolist()] if len(self) else []
+        names = self._names(pages)
         values = self._read(keys.TIES, names)
         if None in values:
             raise ValueError("a page of ties is missing")
