@@ -10,6 +10,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("ktsafe", "state", "stream", "connectors")
+PLACES: Final = (*PACKAGES, "lab/convert")
+"""Where defects are planted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +71,7 @@ def path_of(test: str) -> str:
 
 def product(root: Path = ROOT) -> dict[Path, str]:
     """Return the text of each module of the product."""
-    paths = (path for name in PACKAGES for path in sorted((root / name).rglob("*.py")))
+    paths = (path for name in PLACES for path in sorted((root / name).rglob("*.py")))
     return {path: path.read_text(encoding="utf-8") for path in paths if not path.is_symlink()}
 
 

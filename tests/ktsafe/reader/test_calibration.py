@@ -13,6 +13,8 @@ import pytest
 
 from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.reader import StudiedRelease
+from ktsafe.reader.calibration import calibrated_edges
+from ktsafe.reader.estimates import StudiedTable
 from tests.ktsafe.reader.test_reader import one, some_graph, write
 
 
@@ -55,6 +57,18 @@ def test_ties_agree_and_triangles_stay(tmp_path: Path, seed: int) -> None:
     assert (made.edges[:, 0] < made.edges[:, 1]).all()
     assert len(np.unique(made.edges, axis=0)) == len(made.edges)
     assert np.array_equal(release.calibrated(seed).edges, made.edges)
+
+
+def test_counts_are_rounded_up_as_often_as_down() -> None:
+    """Seven ties among three pairs of classes, drawn often, are seven in the mean."""
+    columns = [np.array(["x", "x"] * 20), np.array(["p", "q"] * 20)]
+    table = StudiedTable("ties", "a", [("x", "x")], np.array([7]), 1.0)
+    none = np.zeros((0, 2), dtype=np.int64)
+    made = [
+        len(calibrated_edges(columns, none, {0: table}, np.random.default_rng(seed)))
+        for seed in range(400)
+    ]
+    assert np.mean(made) == pytest.approx(7, abs=0.15)
 
 
 def test_gaps_are_filled(tmp_path: Path) -> None:

@@ -147,6 +147,20 @@ def test_people_with_few_ties_begin_with_a_greater_margin(margin: int, expected:
     assert (sizes[~many].mean() - sizes[many].mean() > 1) == (margin > 1)
 
 
+def test_a_class_stays_whole_where_one_half_is_too_sensitive() -> None:
+    """Of 20 people without ties seven are ill, of 20 others nobody: all cohorts bear alpha."""
+    values = [("x", "1", "ill" if i < 7 else "well") for i in range(40)]
+    ties = [(i, 20 + (i - 20 + step) % 20) for i in range(20, 40) for step in (1, 2)]
+    first = Changes(joined=np.arange(40), joined_values=values, ties_added=np.sort(ties))
+    options = SequenceOptions(effort="fast", margin=MARGIN, sybil_margin=0)
+    sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
+    cohorts, keys = sequence.cohorts(), sequence.released().keys
+    assert len(keys) == 40
+    alpha = SequenceSpec.of(SCHEMA, PARAMS, options).forming.alpha
+    ill, size = np.bincount(cohorts[keys < 7], minlength=cohorts.max() + 1), np.bincount(cohorts)
+    assert (ill * alpha.denominator <= size * alpha.numerator).all()
+
+
 @pytest.mark.parametrize(("n_going", "n_changed"), [(4, 0), (5, 4), (8, 8)])
 def test_a_group_moves_with_a_margin_and_leaves_k_people_or_none(
     n_going: int, n_changed: int

@@ -23,6 +23,7 @@ from ktsafe.assess.generalization.advice import (
     made,
 )
 from ktsafe.assess.generalization.lattice import Lattice, to_check
+from ktsafe.assess.service.hooks import HOOKS
 
 PARAMS = PrivacyParams(k=5, alpha="1/2")
 GOES_ON = {"always": lambda _what, _done: True, "never": lambda _what, _done: False}
@@ -116,6 +117,12 @@ def test_without_time_the_k_that_was_asked_for_is_answered(lattice) -> None:
     assert {one.setting.k for one in advice.front} == {5}
     levels = [len(some) for some in lattice.levels]
     assert len(advice.prices) == sum(levels)
+
+
+def test_estimates_do_not_count_among_releases(graph) -> None:
+    """Where no further release may be made, settings of another k are estimated all the same."""
+    none, ended = (HOOKS.advised(graph, PARAMS, other_ks=[10], releases=n) for n in (0, -1))
+    assert none.n_tried > ended.n_tried
 
 
 def test_what_is_to_be_kept_is_kept(lattice) -> None:
