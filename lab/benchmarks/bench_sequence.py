@@ -192,7 +192,7 @@ def _row(
         edges=released.graph.n_edges,
         cost=found.cost_share or 0.0,
         f1=found.f1 or 0.0,
-        age=ages.add(ties[order], is_true[order])["age_auc"],
+        age=ages.add(ties[order], is_true[order]).age_auc,
         cover=cover,
         ms=1000 * seconds,
         unsafe=verify_graph(released.graph, PARAMS).n_unsafe,

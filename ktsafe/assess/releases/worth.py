@@ -71,17 +71,21 @@ def over_releases(audits: Sequence[Audit]) -> Life:
 
 def _row(audit: Audit) -> ReleaseLife:
     fresh = audit.freshness
-    assert fresh is not None
+    new, ended, newcomers, leavers = (
+        (Counted.of(ages) for ages in (fresh.ties, fresh.ended, fresh.newcomers, fresh.leavers))
+        if fresh
+        else [Counted(0, 0)] * 4
+    )
     return ReleaseLife(
         release_id=audit.release_id,
         nominal_time=audit.nominal_time,
         edges=audit.size.released.edges,
-        new_ties=Counted.of(fresh.ties),
-        ended_ties=Counted.of(fresh.ended),
-        newcomers=Counted.of(fresh.newcomers),
-        leavers=Counted.of(fresh.leavers),
-        came=fresh.changed.came,
-        gone=fresh.changed.gone,
+        new_ties=new,
+        ended_ties=ended,
+        newcomers=newcomers,
+        leavers=leavers,
+        came=fresh.changed.came if fresh else 0,
+        gone=fresh.changed.gone if fresh else 0,
         worth=watched_of(audit),
     )
 

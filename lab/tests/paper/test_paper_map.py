@@ -61,7 +61,7 @@ def test_a_name_that_does_not_exist_is_seen() -> None:
         *(f"Algorithm {i}" for i in range(1, 8)),
         *(f"Equation {i}" for i in range(1, 4)),
         *("Lemma 5.1", "Theorem 3.1"),
-        *("k", "alpha", "epsilon", "t", "n", "gamma, s"),
+        *("k", "alpha", "epsilon", "t", "n", "gamma"),
     ],
 )
 def test_nothing_of_the_paper_is_left_out(item: str) -> None:

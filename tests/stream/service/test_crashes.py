@@ -12,6 +12,7 @@ import pytest
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.statistics_file import STATISTICS
 from ktsafe.stream.maintenance import erasure
+from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.snapshotter import YEAR_US
 from tests import sealed
 from tests.faults import errors
@@ -76,6 +77,14 @@ def run(folder, step=None, kind="crash"):
     audits = sorted(folder.glob("audit/*/audit.json"))
     fresh = [json.loads(path.read_text())["freshness"] for path in audits]
     return wire.crashed_in, (files, letters, world.graph(), seals(world), fresh)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def every_slot():
+    """Let each nominal time count as a month of its own, so each release has statistics."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshotter, "MONTH", len("2026-01-01T00:00:00Z"))
+        yield
 
 
 @pytest.fixture(scope="module")
