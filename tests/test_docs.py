@@ -266,7 +266,7 @@ def test_words_of_the_glossary_are_used():
         for row in table[2:]
         for word in row[0].split(",")
     ]
-    assert len(words) > 60
+    assert len(words) > 40
     assert len(set(words)) == len(words)
     assert glossary.read_text(encoding="utf-8").count("*Ours:*") <= OUR_WORDS_MAX
     sources = [
