@@ -59,7 +59,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     @property
     def retry_for_s(self) -> float:
-        """Seconds that a start tries to connect: a restarted broker needs a minute."""
+        """Seconds that a start tries to connect."""
         return 2 * self.request_timeout_s
 
     @property

@@ -162,7 +162,7 @@ def meta_rows(
     identity: Mapping[str, str] | None,
     progress: Progress,
 ) -> Writes:
-    """Return the rows of `meta` beside what is written.
+    """Return the rows of `meta` that go with a write.
 
     Origins may become more.
     """

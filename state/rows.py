@@ -81,7 +81,7 @@ tie_of: Final = msgspec.msgpack.Decoder(HeldTie).decode
 
 
 class Resolved(NamedTuple):
-    """Changes to the graph, rows to write, and what is not understood.
+    """Changes to the graph, rows to write, and faults.
 
     `ties` are what rows of ties say from now on. `unknown` are places of changes that need a row of
     before which is not held.
@@ -94,7 +94,7 @@ class Resolved(NamedTuple):
 
 
 class RowReader(Protocol):
-    """What is held of rows."""
+    """Rows as they are held."""
 
     def rows(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of keys."""
@@ -317,7 +317,7 @@ class _Resolution:
         return None if value is None else tie_of(value)
 
     def _all_ties(self, prefix: bytes) -> Iterator[tuple[bytes, HeldTie]]:
-        """Yield the rows of ties whose keys begin so, as of now."""
+        """Yield the rows of ties by key prefix, as of now."""
         told = self._reader.rows_logged() | self._ties
         for key, value in self._reader.rows_from(prefix):
             if key not in told:

@@ -158,13 +158,13 @@ class GraphStore(abc.ABC):
         return Resolved(told, {}, {}, ())  # type: ignore[arg-type]  # No row among them.
 
     def rows(self, names: Sequence[bytes]) -> list[bytes | None]:
-        """Return what is held of rows, by keys as `ktsafe.state.rows` draws them."""
+        """Return held rows by the keys of `ktsafe.state.rows`."""
         with self._lock:
             self._check_usable()
             return self._database.get_many(keys.ROWS, names)
 
     def rows_from(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield what is held by keys that begin so, ascending."""
+        """Yield held rows by key prefix, ascending."""
         with self._lock:
             self._check_usable()
             return self._database.scan_from(keys.ROWS, prefix)
@@ -285,7 +285,7 @@ class GraphStore(abc.ABC):
             self._horizon_us = max(horizon_us, self._horizon_us or horizon_us)
 
     def erasures_pending(self) -> int:
-        """Return the lives ended since `scrub`, whose bytes may remain."""
+        """Return the lives ended since `scrub`; their bytes may remain."""
         return self._progress.n_ended - self._progress.n_scrubbed
 
     def scrub(self) -> None:

@@ -26,7 +26,7 @@ class Position(NamedTuple):
 
 
 class Progress(msgspec.Struct, array_like=True, frozen=True):
-    """Written with every batch, and checked against what is read back.
+    """Count written with every batch, and checked when read back.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Figures of freshness: changes by age, and how many of them a release shows."""
+"""Figures of freshness: changes by age, and those a release shows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Aged:
 
 
 class AgedFigures(msgspec.Struct, frozen=True):
-    """Changes of one age: how many, and the share of them that is shown."""
+    """Changes of one age: their number, and the share shown."""
 
     count: int
     shown: float | None
@@ -65,7 +65,7 @@ class AgedFigures(msgspec.Struct, frozen=True):
 
 
 class AgedTiesFigures(AgedFigures, frozen=True):
-    """The same of ties that hold; `ratio` to the share of older ones."""
+    """Likewise of ties that hold; `ratio` to older ones' share."""
 
     ratio: float | None
 

@@ -38,7 +38,7 @@ ROWS_MAX = 50
 
 
 class PeopleCounts(msgspec.Struct, frozen=True):
-    """Numbers of people's candidates; None of nobody.
+    """Numbers of people's candidates; None without people.
 
     `risk_mean` is the mean of 1 / candidates.
     """
@@ -83,7 +83,7 @@ class ClassOfInserted(msgspec.Struct, frozen=True):
 
 
 class InsertedOnly(msgspec.Struct, frozen=True, kw_only=True):
-    """People who reach k thanks to inserted vertices alone."""
+    """People that reach k thanks to inserted vertices alone."""
 
     vertices: int
     share: float | None

@@ -184,7 +184,7 @@ class Sequence:
 
 
 def write_tables(folder: Path, people: Table, ties: Table) -> None:
-    """Write the two tables of a network as the files of a dump."""
+    """Write a network's two tables as the files of a dump."""
     for name, rows in (("vertices.csv", people), ("edges.csv", ties)):
         with (folder / name).open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows(rows)

@@ -35,7 +35,7 @@ def calibrated_edges(
     tables: Mapping[int, StudiedTable],
     rng: np.random.Generator,
 ) -> Ints:
-    """Return edges whose ties between values are those of tables.
+    """Return edges with the tables' ties between values.
 
     Parameters
     ----------

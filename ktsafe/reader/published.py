@@ -58,7 +58,7 @@ def html_table(rows: Iterable[tuple[str, str]]) -> str:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StudiedRelease:
-    """A release: its graph, and what it tells of the network behind it.
+    """Release: its graph, and figures of the network behind it.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class StudiedRelease:
 
     @property
     def values(self) -> str:
-        """Where sensitive values stand: "exchanged" among members of each cohort, or "in place".
+        """Places of sensitive values: "exchanged" within cohorts, or "in place".
 
         Exchanged ones are right in number for each cohort, and tell nothing of single vertices or
         of who is tied to whom.
@@ -263,7 +263,7 @@ class StudiedRelease:
     def drawn(
         self, figure: str, values: tuple[str, ...], by: str | None, across: str | None = None
     ) -> Floats:
-        """Return a figure of the tables and 2,000 draws, or of the graph."""
+        """Return a figure of tables and 2,000 draws, or of the graph."""
         if by is None:
             # The fewer cells are added up, the less noise.
             by = min(self.attributes, key=lambda name: len(np.unique(self.columns[name])))
@@ -287,7 +287,7 @@ class StudiedRelease:
         return {name: self.counts(name) for name in self.attributes}
 
     def counts(self, by: str) -> FigureCounts:
-        """Return counts by an attribute, of tables and draws, or of the graph."""
+        """Return an attribute's counts of tables and draws, or of the graph."""
         of = {(table.of, table.by): table for table in self.tables}
         if ("people", by) not in of or ("ties", by) not in of:
             return self.shown(by)

@@ -185,7 +185,7 @@ def verify_flags(
 def _counts(
     coded: Coded, params: PrivacyParams, certificate: ArrayLike | None, workers: int | None
 ) -> ProtectionCounts:
-    """Return the counts of stars, or of what the judge of an installed package finds."""
+    """Return counts of stars, or an installed package's own findings."""
     if params.sees_stars and certificate is None:
         return ProtectionCounts(star_protection_sets(coded, params, workers=workers))
     point = offered_judge(GROUP, JUDGE)

@@ -337,7 +337,7 @@ def _generalized(
 
 
 def _traced(source: GraphFile, result: Anonymized, min_f1: float, places: Paths) -> Traced:
-    """Return the release and the truth; refuse it if it shows too little.
+    """Return the release and the truth; refuse one that shows little.
 
     Raises
     ------

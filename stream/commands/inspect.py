@@ -1,4 +1,4 @@
-"""`ktsafe inspect`: what is understood of a network, before anything is released."""
+"""`ktsafe inspect`: a network as read, before anything is released."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def inspect_files(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Show what is understood of a network, and what may be wrong.
+    """Show how a network is read, and its likely faults.
 
     Nothing is released. What it prints holds ids and values: it is for you alone. The exit code
     is 2 if `ktsafe anonymize` would refuse the files; the last lines say why.

@@ -284,7 +284,7 @@ def _audit_of(release: str, config: Path) -> Path:
 
 
 def _is_out(release: str, settings: Settings) -> bool:
-    """Whether the sink has a release, whose audit may be gone."""
+    """Whether the sink has a release; its audit may be gone."""
     with closing(settings.config.sink.release_reader(settings.site)) as reader:
         return any(each.release_id == release for each in reader.check())
 

@@ -51,9 +51,9 @@ def verify_folders(
         ),
     ] = None,
 ) -> int:
-    """Check whether releases are kt-safe by the definition; the exit code is 0 only if all are.
+    """Check whether releases are kt-safe by the definition.
 
-    Each is judged by itself, under the parameters that its manifest names; with --together an
+    The exit code is 0 only if all are. Each is judged by itself, under the parameters that its manifest names; with --together an
     auditor judges all of them against an attacker that links them, as far as their bytes tell; name
     them in order of publication. Their owner knows more: `ktsafe audit`.
 
@@ -140,7 +140,7 @@ def _refused(folder: Path, why: str) -> dict[str, Any]:
 
 
 def _add_seals(folders: list[Path], reports: list[dict[str, Any]], key: Path | None) -> None:
-    """Add to each report what chain and signature say. Each folder of releases has its chain."""
+    """Add to each report what each folder's chain and signature say."""
     from ktsafe.seals.seals import check_seals, public_key
     from ktsafe.stream.files.releases_read import ReleaseUnreadable
 

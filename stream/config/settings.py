@@ -90,7 +90,7 @@ class AboutTable(Section, frozen=True, omit_defaults=True):
     licence: Annotated[str, msgspec.Meta(max_length=2000)] = ""
 
     def given(self) -> dict[str, str]:
-        """Return what is not empty, by name."""
+        """Return nonempty values by name."""
         told = {name: str(getattr(self, name)).strip() for name in ABOUT}
         return {name: text for name, text in told.items() if text}
 
@@ -141,7 +141,7 @@ class AttackTable(Section, frozen=True):
 
 
 class IngestTable(Section, frozen=True):
-    """`[ingest]`: bounds of what is accepted."""
+    """`[ingest]`: bounds on accepted events."""
 
     lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
 
@@ -338,7 +338,7 @@ def _check_together(config: Config) -> None:
 
 
 def wrapping(source: SourceTable) -> Format | Tables:
-    """Return the format of a source's records, or the tables of their rows.
+    """Return the format of a source's records, or their rows' tables.
 
     Raises
     ------
@@ -360,7 +360,7 @@ def wrapping(source: SourceTable) -> Format | Tables:
 
 
 def _check_columns(source: SourceTable, schema: Schema) -> None:
-    """Refuse to read columns that nobody asked for."""
+    """Refuse to read columns beyond the schema."""
     wrapping(source)
     has_kinds = not source.tables or any(table.kind for table in source.tables)
     if not isinstance(schema.ties, str) and not has_kinds:

@@ -53,7 +53,7 @@ class FreshnessFigures(msgspec.Struct, frozen=True):
 
 
 def freshness_of(audit: Audit) -> FreshnessFigures | None:
-    """Pick the figures out of a private audit; None where it has none."""
+    """Pick the figures out of a private audit, if it has some."""
     if (found := audit.freshness) is None:
         return None
     return FreshnessFigures(

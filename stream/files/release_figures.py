@@ -253,7 +253,7 @@ def attacks_of(audit: Audit) -> dict[str, Attacked]:
 
 
 def sharpest(results: Iterable[AttackResult]) -> dict[str, AttackResult]:
-    """Return the sharpest variant of every attack that found somebody to attack.
+    """Return the sharpest variant of every attack with targets.
 
     That is the one whose lower end exceeds its promise by most. Where nothing is promised it is
     the greatest figure.
@@ -273,7 +273,7 @@ def _sharpness(result: AttackResult) -> tuple[bool, float]:
 
 
 def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]:
-    """Yield the figures of the last releases in the ledger, the oldest first."""
+    """Yield figures of the ledger's last releases, oldest first."""
     for record in ledger.releases()[-HISTORY_MAX:]:
         yield release_figures(record, _read_audit(audit_dir / record.release_id / AUDIT))
 
@@ -287,7 +287,7 @@ def _read_audit(path: Path) -> Audit | None:
 
 
 def worth_of(found: Usefulness) -> dict[str, float | None]:
-    """Pick the figures of `WORTH` out of what a release shares with the truth."""
+    """Pick the figures of `WORTH` out of a release's usefulness."""
     both = (("edge", found.edges), ("vertex", found.vertices))
     return {
         f"{of}_{name}": figure(overlap) for of, overlap in both for name, figure in SHARED.items()

@@ -450,7 +450,7 @@ def _check_dark(folder: Path, release: Release) -> None:
 def _check_parquet(
     folder: Path, manifest: Manifest, name: str, header: list[str], rows: list[list[str]]
 ) -> None:
-    """Refuse a release whose Parquet tables differ from its CSV."""
+    """Refuse a release if its Parquet tables differ from its CSV."""
     if name not in manifest.sha256:
         return
     try:

@@ -243,7 +243,7 @@ def write_audit(
 
 
 def originals_behind(origin: NDArray[np.integer[Any]], originals: Sequence[str]) -> list[str]:
-    """Return the original id behind each released vertex; empty where `origin` is negative."""
+    """Return each released vertex's original id, empty where `origin` is negative."""
     return [originals[v] if v >= 0 else "" for v in origin.tolist()]
 
 

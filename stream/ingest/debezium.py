@@ -222,7 +222,7 @@ class _Listed:
         return now, None if before is None or after is None else self._by_content(before)
 
     def _by_content(self, row: Row) -> bytes:
-        """Return the key of a row without one: a person's id, a tie's whole content."""
+        """Return the key of a row without one."""
         table = self._table
         columns = tuple(row) if table.id is None else (table.id,)
         try:

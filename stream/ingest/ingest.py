@@ -70,7 +70,7 @@ BEFORE_ALL_US: Final = -(2**62)
 
 
 class _Fate(enum.Enum):
-    """What becomes of an event whose time was weighed."""
+    """Fate of an event after its time was weighed."""
 
     APPLY = enum.auto()
     APPLY_EARLY = enum.auto()  # its time moves no clock
@@ -183,7 +183,7 @@ class Ingest:
 
     @property
     def undecided(self) -> Mapping[tuple[str, int], Sequence[Record]]:
-        """Records read whose first one's time awaits confirmation by others."""
+        """Records that wait for others to confirm the first one's time."""
         return self._undecided
 
     def round(
@@ -299,7 +299,7 @@ class Ingest:
         return max(self._clocks_us.values(), default=None)
 
     def ended(self) -> set[tuple[str, int]]:
-        """Return the partitions whose every record has been taken in."""
+        """Return the partitions with all records taken in."""
         return {p for p in self._source.partitions() if self._source.at_end(p)}
 
     def warn_if_nothing_applied(self) -> None:

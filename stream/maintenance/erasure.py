@@ -125,7 +125,7 @@ class Eraser:
         return 0.0 if self._due_s is None else max(0.0, self._monotonic() - self._due_s)
 
     def advance(self, *, now: bool = False) -> None:
-        """Erase what is due; with `now` whatever is pending."""
+        """Erase due lives; with `now` all that are pending."""
         moment = self._monotonic()
         if moment < self._look_at_s and not now:
             return

@@ -87,7 +87,7 @@ class Metric(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Kind by name: a counter adds up, a gauge has the last value."""
+        """Kind by name: counters add up, gauges have the last value."""
         if self.name.endswith("_total"):
             return "counter"
         return "histogram" if self.name.endswith("_duration_seconds") else "gauge"

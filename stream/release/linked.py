@@ -98,7 +98,7 @@ class _Memory:
 
 
 class LinkedReleases:
-    """Makes one release after the other. One call at a time, from any thread.
+    """Makes releases one after the other, one call at a time.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class LinkedReleases:
         self._staged = self._trial = _Memory()
 
     def build(self, due: DueRelease) -> Built:
-        """Make the next release of the sequence from what changed; the first from everything.
+        """Make the sequence's next release from changes, the first from everything.
 
         The randomness follows from the ledger alone, so a release that is built again after a
         crash comes out the same.
@@ -218,7 +218,7 @@ class LinkedReleases:
         )
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
-        """Let the independent auditor judge the sequence with this release, by its bytes.
+        """Let the independent auditor judge the sequence by this release's bytes.
 
         That includes the strict verifier's judgement of the release by itself.
 
@@ -242,7 +242,7 @@ class LinkedReleases:
         return Passed(findings.verdict, found, pages_of(auditor, self._key()))
 
     def end_build(self, *, staged: bool) -> None:
-        """Keep what the release made of the sequence, or go back to what the ledger has."""
+        """Keep the build's sequence, or return to the ledger's."""
         if staged:
             self._staged = self._trial
         else:
@@ -268,13 +268,13 @@ class LinkedReleases:
         return self._options.max_age if is_known else None
 
     def _planned(self, released: Released) -> list[Planned]:
-        """Return how many releases ago what pairs of classes show, or showed last, was planned."""
+        """Return how many releases ago pairs of classes were planned."""
         assert self._engine is not None
         now = self._engine.release
         return [(*pair.classes, now - pair.release) for pair in (*released.planned, *released.dark)]
 
     def _read_engine(self, pages: Mapping[str, bytes]) -> SequenceEngine | None:
-        """Return the sequence as the ledger has it, None before its first release."""
+        """Return the ledger's sequence, None before its first release."""
         if not pages:
             return None
         assert self._ledger is not None
@@ -288,7 +288,7 @@ class LinkedReleases:
         return engine
 
     def _changes(self, engine: SequenceEngine, snapshot: GraphSnapshot) -> tuple[Changes, int]:
-        """Return what changed since the last staged release, and how many ties it had."""
+        """Return changes since the last staged release, and its ties."""
         if self._staged.made_of is not None:
             arrays, n_ties = self._staged.made_of
             if arrays.lineage is snapshot.arrays.lineage:
@@ -302,14 +302,14 @@ class LinkedReleases:
         return SequenceAuditor(promise, workers=threads, keeps_releases=False)
 
     def _key(self) -> bytes:
-        """Return the key of the hashes in what is saved of the auditor."""
+        """Return the key of hashes in the saved auditor."""
         assert self._ledger is not None
         sequence = self._ledger.sequence()
         assert sequence is not None
         return sequence.text_key()
 
     def _taken_up(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
-        """Return the auditor as of the last staged release, saved or led through history."""
+        """Return the auditor of the last staged release, saved or replayed."""
         auditor = self._new_auditor()
         assert self._ledger is not None
         if not read_into(auditor, self._ledger.pages(), self._key()):
@@ -355,7 +355,7 @@ class LinkedReleases:
     def _at_sink(
         self, records: Iterable[ReleaseRecord]
     ) -> Iterator[tuple[ReleaseRecord, ReleaseBundle]]:
-        """Yield the releases that the sink still has, every byte of them compared.
+        """Yield releases the sink still has, every byte compared.
 
         Raises
         ------
@@ -399,7 +399,7 @@ class LinkedReleases:
     def _owners_then(
         self, record: ReleaseRecord, lives: Mapping[str, int]
     ) -> dict[str, int | None]:
-        """Return the life behind each id of a former release, None where it has ended since."""
+        """Return a former release's life by id, None where ended."""
         owners = owners_of(record, self._audit_dir)
         return {
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
@@ -408,7 +408,7 @@ class LinkedReleases:
 
 
 def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRelease:
-    """Return a release that was read back as the auditor takes it, owners being lives."""
+    """Return a release read back for the auditor, owners being lives."""
     lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
     vacated = built.vacated
     if built.ids == release.ids:
@@ -420,7 +420,7 @@ def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRel
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:
-    """Return changes with newcomers in an order that does not follow from when they were read."""
+    """Return changes with newcomers in an order unlike their arrival."""
     ids, lives = due.snapshot.ids, due.snapshot.lives
     by_life = np.argsort(lives)
     at = by_life[np.searchsorted(lives, changes.joined, sorter=by_life)].tolist()
@@ -430,14 +430,14 @@ def _in_order(changes: Changes, due: DueRelease) -> Changes:
 
 
 def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChanges:
-    """Return the changes in numbers; ties of departed people are not listed, so they follow."""
+    """Return counts of changes; departed people's ties follow."""
     gained = len(changes.ties_added)
     lost = n_ties + gained - snapshot.graph.n_edges
     return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
 
 
 def _n_ties_between(snapshot: GraphSnapshot, pairs: Iterable[PlannedPair]) -> int:
-    """Return the number of true ties between people of these pairs of classes."""
+    """Return true ties between these pairs of classes."""
     graph = snapshot.graph
     tuples, cls = np.unique(graph.codes[:, :-1], axis=0, return_inverse=True)
     texts = [
@@ -453,7 +453,7 @@ def _n_ties_between(snapshot: GraphSnapshot, pairs: Iterable[PlannedPair]) -> in
 
 
 def _raise_if_broken(violations: Iterable[Violation]) -> None:
-    """Refuse what breaks the promise, which speaks of published ids; report what goes beyond it.
+    """Refuse what breaks the promise on published ids; report the rest.
 
     An attacker that follows a person over several ids intersects their histories. Refusing such a
     release would refuse every later one, and leave a new sequence as the only way out, which gives
@@ -478,7 +478,7 @@ def _raise_if_broken(violations: Iterable[Violation]) -> None:
 
 
 def _positions(keys: np.typing.NDArray[np.int64], snapshot: GraphSnapshot) -> Any:
-    """Return the vertex of the snapshot behind each released one, -1 without one."""
+    """Return each released vertex's snapshot vertex, -1 without one."""
     order = np.argsort(snapshot.lives)
     ranked = np.append(snapshot.lives[order], np.iinfo(np.int64).max)
     place = np.searchsorted(ranked, keys)
@@ -487,7 +487,7 @@ def _positions(keys: np.typing.NDArray[np.int64], snapshot: GraphSnapshot) -> An
 
 
 def _declared(figures: SequenceCost) -> Declared:
-    """Return what a release says that it holds back, as `ktsafe audit` reads it."""
+    """Return a release's declared withholding, as `ktsafe audit` reads it."""
     return Declared(
         withheld=figures.withheld_vertices,
         held_ties=figures.held_edges - figures.waiting_edges,

@@ -200,7 +200,7 @@ def _read(
     left_since: frozenset[str],
     promised: PrivacyParams,
 ) -> tuple[AuditedRelease, TrueGraph | None, Usefulness | None]:
-    """Return a release as the auditor takes it, the truth behind it, and what they share."""
+    """Return a release for the auditor, its truth, and their overlap."""
     release = read_release(folder)
     if mapping is None:
         return audited(release, promised=promised), None, None
@@ -228,7 +228,7 @@ class _Part:
         self._usefulness.append(found)
 
     def close(self, auditor: SequenceAuditor) -> None:
-        """Take what is costly to know once, after the sequence's last release."""
+        """Measure costly figures once, after the sequence's last release."""
         self._shares = auditor.shares()
 
     def told(self) -> OneSequence:
@@ -284,7 +284,7 @@ def _usefulness(
 
 
 def _promise(manifests: Sequence[Manifest], window: Window | None, cover: bool | None) -> Promise:
-    """Return what was asked for, or else the most that any manifest promises."""
+    """Return the window asked for, or the most any manifest promises."""
     promised = [promise_of(manifest) for manifest in manifests]
     windows = [promise.window for promise in promised]
     widest: int | Literal["all"] = (

@@ -1,4 +1,4 @@
-"""From a frozen graph to staged, verified bytes: one release is built here, and judged.
+"""From a frozen graph to staged, verified bytes: builds one release.
 
 Runs beside ingest, on a snapshot that nobody else touches. What it leaves behind is a staging
 folder and a private audit; whether they become a release is decided by
@@ -59,7 +59,7 @@ HINT: Final = "Fewer quasi-identifiers or a smaller k let more ties be shown."
 
 
 class Cancelled(Exception):
-    """The service is stopping: the release is built again after the next start."""
+    """Stop of the service; the release is built at the next start."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class BuildSettings:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StagedRelease:
-    """A release whose bytes are staged; the ledger does not know it yet.
+    """Release with staged bytes, not yet in the ledger.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class Snapshotter:
             self._check.end_build(staged=staged)
 
     def keep_only(self, release_id: str) -> None:
-        """Remove all staged bytes but those of the last release, which may get lost at the sink."""
+        """Remove staged bytes but the last release's, which sinks may lose."""
         staging = self._settings.staging_dir
         for folder in staging.iterdir() if staging.is_dir() else ():
             if folder.name != release_id:
@@ -268,7 +268,7 @@ class Snapshotter:
         return (self._settings.audit_dir / release_id / WITHDRAWN).exists()
 
     def note_withdrawal(self, bundle: ReleaseBundle) -> None:
-        """Note that a release at the sink is withdrawn, where the state is older than that."""
+        """Note a withdrawal at the sink that an older state lacks."""
         if bundle.is_withdrawn() and not self.is_withdrawn(bundle.release_id):
             audit = self._settings.audit_dir / bundle.release_id
             note(audit, (bundle.folder / WITHDRAWN).read_bytes())
@@ -333,7 +333,7 @@ class Snapshotter:
         )
 
     def _seal(self, judged: Manifest, ids: Sequence[str], verdict: Verdict) -> str:
-        """Seal the manifest of a release that passed; return the sha256 that it has from now on.
+        """Seal a passed release's manifest; return its new sha256.
 
         All before it are published by now, so the seal is the same when it is made again.
 
@@ -361,7 +361,7 @@ class Snapshotter:
     def _write_audit(
         self, due: DueRelease, built: Built, release_id: str, audit: Audit
     ) -> dict[str, str]:
-        """Write the private audit of a release; return the sha256 of each file."""
+        """Write a release's private audit; return each file's sha256."""
         folder = self._settings.audit_dir / release_id
         behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
         hashes = releases_write.write_audit(folder, built.ids, behind, audit)
@@ -382,7 +382,7 @@ class Snapshotter:
 
 
 def _read_back(folder: Path, params: PrivacyParams) -> Release:
-    """Return a staged release as its bytes say, to be judged by the service's own parameters.
+    """Return a staged release by its bytes, to judge by own parameters.
 
     Raises
     ------
@@ -396,7 +396,7 @@ def _read_back(folder: Path, params: PrivacyParams) -> Release:
 
 
 def share_micro(per_year_micro: int, slots: Slots, slot_us: int) -> int:
-    """Return what the statistics of one release may cost: an equal share of 365 days' files.
+    """Return a release's epsilon: an equal share of 365 days' files.
 
     Only the first release of a month has some. In any 365 days all together cost no more than the
     epsilon per year; a release beyond that has none.
@@ -407,12 +407,12 @@ def share_micro(per_year_micro: int, slots: Slots, slot_us: int) -> int:
 
 
 def spent_micro(releases: Iterable[ReleaseRecord], slot_us: int) -> int:
-    """Return what the releases of the 365 days up to a slot cost together."""
+    """Return the epsilon of all releases in 365 days to a slot."""
     return sum(r.epsilon_micro for r in releases if r.slot_us > slot_us - YEAR_US)
 
 
 def check_utility(found: Usefulness, min_f1: float, n_ties_of_turn: Callable[[], int]) -> None:
-    """Refuse a safe release that says less of the true ties than it should.
+    """Refuse a safe release that shows too few true ties.
 
     Publishing gives something away for ever. What is farther from the truth than a release without
     any edge gives it away for nothing.
@@ -437,7 +437,7 @@ def check_utility(found: Usefulness, min_f1: float, n_ties_of_turn: Callable[[],
 
 
 def _worth_of_others(found: Usefulness, n_ties_of_turn: int) -> float:
-    """Return what a release is worth without ties that it does not show by their turn."""
+    """Return a release's worth without ties hidden by their turn."""
     edges = found.edges
     shown = Overlap.of(edges.true - n_ties_of_turn, edges.released, edges.shared)
     return Usefulness.of(shown, found.vertices).worth

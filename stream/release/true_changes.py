@@ -28,7 +28,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 
 def changes_since(old: GraphArrays, new: GraphArrays) -> Changes:
-    """Return what turns the graph of `old` into that of `new`, both of one lineage.
+    """Return changes between graphs `old` and `new` of one lineage.
 
     Keys are lives; they and ties come in ascending order, so equal changes are equal arrays.
     """
@@ -72,7 +72,7 @@ def _texts(arrays: GraphArrays, numbers: NDArray[np.intp]) -> list[tuple[str, ..
 def _ties(
     old: GraphArrays, new: GraphArrays, before: Numbers, moved: NDArray[np.bool_]
 ) -> tuple[Numbers, Numbers]:
-    """Return the ties, as pairs of lives, that are gone, and those that came.
+    """Return the ties, as pairs of lives, gone and come.
 
     A tie of somebody who moved may be among both.
     """
@@ -87,7 +87,7 @@ def _ties(
 
 
 def _pairs(arrays: GraphArrays, ones: Numbers, moved: NDArray[np.bool_], lives: Numbers) -> Numbers:
-    """Return the ties of a graph that are among some, or of somebody who moved."""
+    """Return a graph's ties among some, or of movers."""
     edges = arrays.edges
     at = edges.searchsorted(ones)
     chosen = np.zeros(len(edges), dtype=np.bool_)

@@ -14,7 +14,7 @@ from ktsafe.kernels.compiler import inner_kernel, kernel
 
 
 class RewiringState(NamedTuple):
-    """A release whose inserted edges may exchange ends; degrees never change.
+    """Release with exchangeable ends of inserted edges; degrees never change.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Attackers who discount edges: by common neighbours, or by age.
+"""Attackers that discount edges: by common neighbours, or by age.
 
 The attacker first guesses which shown ties are true, then matches.
 

@@ -121,7 +121,7 @@ def corrected(lattice: Lattice) -> dict[str, int]:
 
 
 def attributes_table(lattice: Lattice, tried: Tried, declared: Mapping[str, Any]) -> str:
-    """Return an `[attributes]` table in TOML that tells people as a setting does.
+    """Return a setting's `[attributes]` table in TOML.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ class Tried:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Advice:
-    """What is advised, and what else there is.
+    """Advice, and its alternatives.
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ def advised(
     keep: Collection[str] = (),
     seed: int = 0,
 ) -> Advice:
-    """Return what is advised, and the settings that no other one beats.
+    """Return the advice, and the unbeaten settings.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ class _Tries:
         return sorted(found, key=lambda one: (-one.told, -one.setting.k, one.setting.levels))
 
     def search(self, k: int) -> None:
-        """Estimate settings of a k until no neighbour of the best is better."""
+        """Estimate settings of a k until no neighbour beats the best."""
         keep = [name in self._keep for name in self._lattice.graph.schema.quasi_identifiers]
         shape = [len(levels) for levels in self._lattice.levels]
 

@@ -115,7 +115,7 @@ def levels_of(
 
 
 class _Maker:
-    """What is known of one attribute."""
+    """Knowledge of one attribute."""
 
     def __init__(self, graph: AttributedGraph, j: int, k: int) -> None:
         self.graph, self.j, self.k = graph, j, k
@@ -367,7 +367,7 @@ def _round_dates(people: list[str]) -> tuple[str, ...]:
 
 
 def _in_order(texts: Sequence[str]) -> list[int]:
-    """Return texts such as "18-24" and "65+" in the order of their numbers."""
+    """Return texts such as "18-24" and "65+" by their numbers."""
     found = {i: _LEADING.match(text) for i, text in enumerate(texts) if text != MISSING}
     if not all(found.values()):
         return []
@@ -386,7 +386,7 @@ def _abbreviated(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _name(sizes: Mapping[str, int], k: int, *, is_nominal: bool) -> str:
-    """Return a name for a group, by its commonest values that k people have.
+    """Return a group's name, by its commonest values with k people.
 
     Values that begin with numbers stand in their order.
     """

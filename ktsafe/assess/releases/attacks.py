@@ -180,7 +180,7 @@ class AttackReport(msgspec.Struct, frozen=True):
 
 
 class Judged(NamedTuple):
-    """A release, the case that attacks take, the true people, and the places that were left."""
+    """Release with its attack case, true people, and places left."""
 
     release: Release
     case: Case
@@ -275,7 +275,7 @@ def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
 
 
 def history_of(steps: Sequence[Judged]) -> History:
-    """Return releases of one sequence as attacks on all of them take it."""
+    """Return a sequence's releases as linked attacks take it."""
     number: dict[Hashable, int] = {}
     shown: dict[str, int] = {}
     return History(
@@ -287,7 +287,7 @@ def history_of(steps: Sequence[Judged]) -> History:
 
 
 def _numbered(names: Iterable[Any], known: dict[Any, int]) -> NDArray[np.int64]:
-    """Return a number for each name, the next one where it is new."""
+    """Return a number for each name, the next one if new."""
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 
@@ -304,7 +304,7 @@ def _part(progress: Progress, name: str, i: int, n: int) -> Progress:
 
 
 def attack_lines(report: AttackReport) -> Iterator[str]:
-    """Yield a table of what attacks found, for each release and each sequence."""
+    """Yield a table of attacks for each release and sequence."""
     for release in report.releases:
         if release.results:
             yield from _table(f"release {release.release_id}", release.results)

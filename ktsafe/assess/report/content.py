@@ -250,7 +250,7 @@ def attacked(audit: Audit) -> list[dict[str, Any]]:
 
 
 def structural(audit: Audit) -> list[dict[str, Any]]:
-    """Return ANO-NET's measures: shares in classes of at least 2 and k, and share named."""
+    """Return ANO-NET's measures: classes of 2 and k, share named."""
     names = ("true_2", "true_k", "shown_2", "shown_k")
     return [
         {

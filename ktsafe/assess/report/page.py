@@ -227,7 +227,7 @@ def public_page(content: Mapping[str, Any]) -> str:
 
 
 def _tenths(part: float, whole: float) -> int | None:
-    """Return how many tenths a share is; None where the whole is too small to tell."""
+    """Return a share in tenths; None where the whole is small."""
     if whole < COUNT_MIN:
         return None
     return round(STEPS * min(max(part / whole, 0.0), 1.0))

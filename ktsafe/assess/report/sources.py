@@ -1,4 +1,4 @@
-"""Reads what a report is made of: manifests, private audits, and where asked the true graph."""
+"""Reads a report's sources: manifests, private audits, optionally the true graph."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def told_of(
     seed: int = 0,
     progress: Progress = lambda _phase, _done: None,
 ) -> list[ReleaseWithFigures]:
-    """Return what is known of the releases of the last sequence, in order.
+    """Return the last sequence's releases, in order.
 
     Parameters
     ----------

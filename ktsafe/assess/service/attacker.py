@@ -105,7 +105,7 @@ class _Standing:
         return cls(release.sequence_id, release.release_id, original, release.lives, before, found)
 
     def holds_for(self, now: GatedRelease, before: int) -> bool:
-        """Whether it stands for another release, with so many former ones in memory."""
+        """Whether it stands for another release, given former ones in memory."""
         if (self.sequence_id, self.before) != (now.sequence_id, before):
             return False
         if self.releases >= STANDS_FOR:
@@ -186,7 +186,7 @@ class Attacker(Check):
 def share_changed(
     before: tuple[AttributedGraph, NDArray[Any]], now: tuple[AttributedGraph, NDArray[Any]]
 ) -> float:
-    """Return the share of vertices or of edges that changed, the greater one.
+    """Return the changed share of vertices or edges, the greater one.
 
     Counted are those that came, went or have other values. Each graph is given with a name for
     every vertex.
@@ -333,7 +333,7 @@ class _Work:
                 gc.enable()
 
     def _interrupt(self, thread: threading.Thread) -> None:
-        """Raise `_Stopped` in the thread, unless it is at its end or collects garbage."""
+        """Raise `_Stopped` in the thread, unless it ends or collects garbage."""
         raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
         with self._ending:
             if not self._is_over and thread.ident is not None and not _is_collecting(thread):

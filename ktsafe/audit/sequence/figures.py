@@ -14,7 +14,7 @@ from ktsafe.params import PrivacyParams
 
 
 class ObjectCounts(msgspec.Struct, frozen=True):
-    """Numbers of objects' candidates; None of nobody."""
+    """Numbers of objects' candidates; None without objects."""
 
     vertices: int
     min: int | None = None
@@ -65,7 +65,7 @@ class ChangeFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ValueFigures(msgspec.Struct, frozen=True):
-    """Candidates whose value changed alike: with this release, and with any."""
+    """Candidates with an equal change of value: in this release, in any."""
 
     k_value: ObjectCounts
     k_value_all: ObjectCounts

@@ -23,7 +23,7 @@ COHORTS_MIN = 20
 
 
 def part_largest(context: StepContext) -> None:
-    """Part the class with too many ties, if there is one, at random."""
+    """Part the class with too many ties, if any, at random."""
     people, ties = context.state.people, context.state.hidden_ties
     classes, held = np.unique(edge_keys(people.cls[ties.pairs(ties.used())]), return_counts=True)
     if held.max(initial=0) <= HELD_MAX * held.sum():
@@ -40,7 +40,7 @@ def part_largest(context: StepContext) -> None:
 def parted(
     context: StepContext, rows: NDArray[np.int64], classes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the part of their class for people who join or change.
+    """Return the part of a class for people that join or change.
 
     Who has a place or a part of the class already keeps it; for others it is drawn.
 

@@ -74,7 +74,10 @@ class Case:
 
     @cached_property
     def shared(self) -> dict[str, NDArray[np.float64]]:
-        """What several attacks work out alike, by name; the first of them puts it here."""
+        """Shared intermediate results of several attacks, by name.
+
+        The first attack that needs one puts it here.
+        """
         return {}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Logistic regression for attackers who learn, with and without the target.
+"""Logistic regression of learning attackers, with and without the target.
 
 Cases with known truth are the lessons.
 """
