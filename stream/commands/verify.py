@@ -53,9 +53,10 @@ def verify_folders(
 ) -> int:
     """Check whether releases are kt-safe by the definition.
 
-    The exit code is 0 only if all are. Each is judged by itself, under the parameters that its manifest names; with --together an
-    auditor judges all of them against an attacker that links them, as far as their bytes tell; name
-    them in order of publication. Their owner knows more: `ktsafe audit`.
+    The exit code is 0 only if all are. Each is judged by itself, under the parameters that its
+    manifest names; with --together an auditor judges all of them against an attacker that links
+    them, as far as their bytes tell; name them in order of publication. Their owner knows more:
+    `ktsafe audit`.
 
     Manifests must name the ones before them, so a release that is missing, put in or changed
     is told; with a key they must be signed, too.

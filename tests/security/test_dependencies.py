@@ -200,7 +200,7 @@ def test_what_measures_worth_names_its_extra_first(tmp_path: Path, line: str) ->
     assert {path.name for path in tmp_path.iterdir()} == {"ktsafe.toml"}
 
 
-@pytest.mark.parametrize("line", ["run ktsafe.toml", "demo", "topics ktsafe.toml"])
+@pytest.mark.parametrize("line", ["run ktsafe.toml", "demo", "config ktsafe.toml --topics"])
 def test_the_service_names_its_extra(tmp_path: Path, line: str) -> None:
     """Where the library is alone, the service says what to install and begins nothing."""
     done = run_without(SERVICE, tmp_path, *line.split())

@@ -131,9 +131,9 @@ def test_a_grown_network_has_ties_triangles_and_communities():
     assert 10 < graph.degrees.mean() < 16
     found = structure(graph)
     by_chance = graph.degrees.mean() / graph.n_vertices
-    assert found["clustering"] > 10 * by_chance
-    assert found["assortativity"]["age_band"] > 0.2
-    assert found["assortativity"]["gender"] > 0.05
+    assert found.clustering > 10 * by_chance
+    assert found.assortativity["age_band"] > 0.2
+    assert found.assortativity["gender"] > 0.05
     found = communities(as_networkit(graph), np.random.default_rng(0))
     assert modularity(graph, found) > 0.3
 
