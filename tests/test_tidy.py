@@ -164,8 +164,8 @@ def test_first_lines_are_short_and_plain() -> None:
     assert [line for line in lines if _PERSONS.search(re.sub(r"`[^`]*`", "", line))] == []
 
 
-PROSE_WORDS_MAX = 45_500
-"""Of all Markdown but the changelog and results: it may only fall, to 40,000."""
+PROSE_WORDS_MAX = 40_000
+"""Of all Markdown but the changelog and results: it may only fall."""
 RESULTS_WORDS_MAX = 10_000
 """Of `lab/results`, which belong to revisions and are looked up."""
 

@@ -64,7 +64,7 @@ def split(text: str) -> list[str]:
     return [one.strip() for one in re.split(r"(?<=[.!?:])\s+(?=[A-Z\[])", text)]
 
 
-WHOLE_MAX, BEGINNING = 8, 6
+WHOLE_MAX, BEGINNING = 8, 3
 """Words of a sentence that is listed whole, and of a longer one that are listed."""
 
 
