@@ -57,9 +57,9 @@ def judged(true: AttributedGraph, share: float, seed: int) -> tuple[float, Any]:
     traced = trace(true, shown, np.arange(true.n_vertices))
     figures = utility_figures(traced, rng=np.random.default_rng(seed))
     audit = Audit.of(audit_traced(traced, PrivacyParams()))
-    found = score(replace(audit, utility=figures))
-    communities = next(part for part in found["parts"] if part["name"] == "Communities")
-    return found["score"], communities["score"]
+    found, parts = score(replace(audit, utility=figures))
+    assert found is not None
+    return found, next(part.score for part in parts if part.name == "Communities")
 
 
 if __name__ == "__main__":

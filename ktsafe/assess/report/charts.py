@@ -6,9 +6,11 @@ They need no script.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 from xml.etree import ElementTree as ET
+
+import msgspec
 
 WIDTH: Final = 360
 HEIGHT: Final = 190
@@ -123,32 +125,42 @@ def lines(
     return chart
 
 
-def risk_curve(found: Mapping[str, Any]) -> ET.Element:
-    """Return found people by known ties, a band per seeds' share.
+class RiskPoint(msgspec.Struct, frozen=True):
+    """Share of people found, with some ties and people (seeds) known."""
 
-    Parameters
-    ----------
-    found:
-        As in `ktsafe.assess.report.content.risk_curve`.
-    """
+    ties: float
+    seeds: float
+    targets: int
+    value: float
+    interval: tuple[float, float]
+
+
+class RiskCurve(msgspec.Struct, frozen=True):
+    """Shares known, ascending, a point for each pair; `control`: the best guess."""
+
+    ties: list[float]
+    seeds: list[float]
+    control: float
+    points: list[RiskPoint]
+
+
+def risk_curve(found: RiskCurve) -> ET.Element:
+    """Return found people by known ties, a band per seeds' share."""
     values = [
-        (style, [each["value"] for each in found["points"] if each["seeds"] == seeds])
-        for style, seeds in zip(SERIES, found["seeds"], strict=False)
+        (style, [each.value for each in found.points if each.seeds == seeds])
+        for style, seeds in zip(SERIES, found.seeds, strict=False)
     ]
-    bands = [
-        [each["interval"] for each in found["points"] if each["seeds"] == seeds]
-        for seeds in found["seeds"]
-    ]
-    labels = [f"{ties:.0%}" for ties in found["ties"]]
+    bands = [[each.interval for each in found.points if each.seeds == of] for of in found.seeds]
+    labels = [f"{ties:.0%}" for ties in found.ties]
     says = "Share of people found by the share of the true ties that the attacker knows; dashed: "
-    says += f"the baseline, {found['control']:.3f}; bands hold all draws"
-    level, places = found["control"], found["ties"]
+    says += f"the baseline, {found.control:.3f}; bands hold all draws"
+    level, places = found.control, found.ties
     return lines(values, labels, says, level=level, percent=True, places=places, bands=bands)
 
 
-def band(row: Mapping[str, Any]) -> str:
+def band(first: int, last: int) -> str:
     """Return the bounds of a band as text."""
-    return f"{row['from']}" if row["from"] == row["to"] else f"{row['from']}-{row['to']}"
+    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def meter(value: float, says: str) -> ET.Element:

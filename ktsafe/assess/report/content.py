@@ -7,12 +7,15 @@ of a person and no attribute value is among the figures: they are per group.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import convert
+from msgspec.structs import asdict
 
 from ktsafe.assess.attacks.neighbourhoods import NAME as STRUCTURE
+from ktsafe.assess.report.charts import RiskCurve, RiskPoint
 from ktsafe.assess.report.score import concluded, score
 from ktsafe.assess.report.words import ASSESSED, NOT_COVERED, parameters
 from ktsafe.audit.changes_by_age import RECENT
@@ -34,6 +37,68 @@ from ktsafe.stream.files.verdict import (
 from ktsafe.stream.formatting import text_of
 
 FORMAT: Final = 1
+
+
+class SharpestResult(msgspec.Struct, frozen=True, kw_only=True):
+    """An attack's result by its sharpest variant.
+
+    `alpha` is what a claim "is sensitive" is told beside, where nothing is promised of it, and
+    `without_target` what the best predictor finds that sees no release with the person.
+    """
+
+    attack: str
+    variant: str
+    measure: str
+    targets: int
+    value: float
+    interval: tuple[float, float]
+    control: float
+    promise: float | None
+    is_broken: bool
+    alpha: float | None = None
+    without_target: float | None
+
+    def __str__(self) -> str:
+        """Return the result beside baseline and bound, in words."""
+        bound = text_of(self.promise, ".3f", "none")
+        if self.alpha is not None:
+            bound += f"; alpha {self.alpha:.3f}"
+        baseline = f"{self.control:.3f}"
+        if self.without_target is not None:
+            baseline += f", without the target {self.without_target:.3f}"
+        return f"{self.variant} {self.value:.3f} (baseline {baseline}, bound {bound})"
+
+
+class SharesAlike(msgspec.Struct, frozen=True):
+    """ANO-NET's measures: shares in classes of 2 and k, share named."""
+
+    measure: str
+    true_2: float
+    true_k: float
+    shown_2: float
+    shown_k: float
+    named: float
+
+
+class BandOfPeople(msgspec.Struct, frozen=True):
+    """Protection of the people of a band, by candidates that are people."""
+
+    first: int = msgspec.field(name="from")
+    last: int = msgspec.field(name="to")
+    people: int
+    fewest_real: int | None
+    share_below_k: float | None
+    above_alpha: float | None
+
+
+class Assessed(msgspec.Struct, frozen=True):
+    """A question of an impact assessment, with attacks' answers."""
+
+    risk: str
+    question: str
+    attacks: list[str]
+    answers: list[str]
+
 
 GOOD: Final = "Every guarantee is kept for everybody, and no attack exceeds its bound"
 TITLES: Final = {
@@ -72,7 +137,7 @@ class ReleaseWithFigures:
             "release_id": manifest.release_id,
             "sequence_id": manifest.sequence_id,
             "nominal_time": manifest.nominal_time,
-            "guarantee": msgspec.to_builtins(manifest.guarantee),
+            "guarantee": manifest.guarantee,
             "parameters": parameters(
                 manifest.params, manifest.guarantee.w, manifest.values, manifest.ties
             ),
@@ -93,12 +158,13 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
     audit = last.audit
     utility = audit.utility
     judged = safety(audit, covers_changes=last.manifest.guarantee.cover)
+    total, parts = score(audit, [told.audit for told in history])
     return {
         **last.heading("private"),
         "sha256": last.sha256,
         "written": written,
         "releases": len(history),
-        "size": msgspec.to_builtins(audit.size),
+        "size": audit.size,
         "attributes": {
             name: getattr(last.manifest.schema, name) for name in ("quasi_identifiers", "sensitive")
         },
@@ -108,24 +174,24 @@ def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, An
             {
                 "release_id": told.manifest.release_id,
                 "nominal_time": told.manifest.nominal_time,
-                "findings": msgspec.to_builtins(found),
+                "findings": found,
             }
             for told in history[:-1]
             if (found := wanting(told.audit))
         ],
         "utility": {
-            "usefulness": msgspec.to_builtins(audit.usefulness),
+            "usefulness": audit.usefulness,
             "f1_afresh": audit.afresh.edges.f1 if audit.afresh else None,
-            **score(audit, [told.audit for told in history]),
+            "score": total,
+            "parts": parts,
             "structure": structure(utility) if utility else [],
-            "degree_bands": utility and msgspec.to_builtins(utility.degree_bands),
-            "attribute_mix": utility
-            and msgspec.to_builtins(dict(sorted(utility.attribute_mix.items()))),
+            "degree_bands": utility and utility.degree_bands,
+            "attribute_mix": utility and dict(sorted(utility.attribute_mix.items())),
         },
         "conclusions": concluded(utility.conclusions if utility else None),
         "least_protected": least_protected(audit),
         "waiting": waiting(audit),
-        "freshness": msgspec.to_builtins(audit.freshness),
+        "freshness": audit.freshness,
         "over_time": worth_over_time([watched_of(told.audit) for told in history]),
         "drift": [_drift(told) for told in history] if len(history) > 1 else [],
         "cost": cost(audit),
@@ -158,10 +224,10 @@ def safety(audit: Audit, *, covers_changes: bool = False) -> dict[str, Any]:
     return {
         "verdict": "broken" if broken else "short" if found else "good",
         "title": title.rstrip("."),
-        "findings": msgspec.to_builtins(found),
-        "guarantees": msgspec.to_builtins(guarantees(audit, covers_changes=covers_changes)),
+        "findings": found,
+        "guarantees": guarantees(audit, covers_changes=covers_changes),
         "decided_by": audit.audit and audit.audit.checked.alpha_by,
-        "people": msgspec.to_builtins(fewest_people(audit)),
+        "people": fewest_people(audit),
         "margin_until": audit.margin_until,
         # In one order, as private audits are written with their names sorted.
         "attacks": attacked(audit),
@@ -172,95 +238,53 @@ def safety(audit: Audit, *, covers_changes: bool = False) -> dict[str, Any]:
     }
 
 
-def risk_curve(audit: Audit) -> dict[str, Any] | None:
-    """Return the risk curve that attacks found; None without one.
-
-    Returns
-    -------
-    dict
-        `ties` and `seeds`: the shares that are known, ascending. `points`: for each pair of them
-        the share of people found. `control`: the greatest of a guess.
-    """
-    points = risk_points(audit)
-    if not points:
+def risk_curve(audit: Audit) -> RiskCurve | None:
+    """Return the risk curve that attacks found; None without one."""
+    found = risk_points(audit)
+    if not found:
         return None
-    shares = {name: sorted({each.figures[name] for each in points}) for name in ("ties", "seeds")}
-    return {
-        **shares,
-        "control": max(each.control for each in points),
-        "points": [
-            {
-                **each.figures,
-                "targets": each.targets,
-                "value": each.value,
-                "interval": list(each.interval),
-            }
-            for each in points
-        ],
-    }
+    points = convert([{**each.figures, **asdict(each)} for each in found], list[RiskPoint])
+    ties, seeds = ({each.ties for each in points}, {each.seeds for each in points})
+    return RiskCurve(sorted(ties), sorted(seeds), max(each.control for each in found), points)
 
 
-def describe_risk(curve: Mapping[str, Any] | None) -> str:
+def describe_risk(curve: RiskCurve | None) -> str:
     """Return a risk curve in a few lines.
 
     Points whose draws differ have the least and the greatest.
     """
     if curve is None:
         return "risk      not measured: nobody is shown"
-    heads = "".join(f"{ties:>10.0%}" for ties in curve["ties"])
+    heads = "".join(f"{ties:>10.0%}" for ties in curve.ties)
     lines = [f"risk      people found by an attacker that knows of the true ties {heads}"]
-    for seeds in curve["seeds"]:
-        told = [_share_or_band(each) for each in curve["points"] if each["seeds"] == seeds]
+    for seeds in curve.seeds:
+        told = [_share_or_band(each) for each in curve.points if each.seeds == seeds]
         whom = f"and {seeds:.0%} of the people" if seeds else "and nobody"
         lines.append(f"          {whom:<55}{''.join(f'{text:>10}' for text in told)}")
-    return "\n".join([*lines, f"          a guess among those of one kind: {curve['control']:.3f}"])
+    return "\n".join([*lines, f"          a guess among those of one kind: {curve.control:.3f}"])
 
 
 BAND: Final = 0.15
 """Width of an interval from which on it is told in place of the mean: draws differ."""
 
 
-def _share_or_band(point: Mapping[str, Any]) -> str:
-    low, high = point["interval"]
-    return f"{low:.2f}-{high:.2f}" if high - low > BAND else f"{point['value']:.2f}"
+def _share_or_band(point: RiskPoint) -> str:
+    low, high = point.interval
+    return f"{low:.2f}-{high:.2f}" if high - low > BAND else f"{point.value:.2f}"
 
 
-def attacked(audit: Audit) -> list[dict[str, Any]]:
-    """Return an audit's attack results, each by its sharpest variant.
-
-    `alpha` is what a claim "is sensitive" is told beside, where nothing is promised of it, and
-    `without_target` what the best predictor finds that sees no release with the person.
-    """
-    return [
-        {
-            "attack": name,
-            "variant": result.attack,
-            "measure": result.measure,
-            "targets": result.targets,
-            "value": result.value,
-            "interval": list(result.interval),
-            "control": result.control,
-            "promise": result.promise,
-            "is_broken": result.is_broken,
-            "alpha": result.figures.get("alpha"),
-            "without_target": result.without_target,
-        }
-        for name, result in sharpest(audit.attacks.results).items()
-    ]
+def attacked(audit: Audit) -> list[SharpestResult]:
+    """Return an audit's attack results, each by its sharpest variant."""
+    found = sharpest(audit.attacks.results).items()
+    told = [{**it.figures, **asdict(it), "attack": of, "variant": it.attack} for of, it in found]
+    return convert(told, list[SharpestResult])
 
 
-def structural(audit: Audit) -> list[dict[str, Any]]:
-    """Return ANO-NET's measures: classes of 2 and k, share named."""
-    names = ("true_2", "true_k", "shown_2", "shown_k")
-    return [
-        {
-            "measure": result.attack.removeprefix(f"{STRUCTURE}."),
-            **{name: result.figures[name] for name in names},
-            "named": result.value,
-        }
-        for result in audit.attacks.results
-        if result.name == STRUCTURE
-    ]
+def structural(audit: Audit) -> list[SharesAlike]:
+    """Return what each measure of ANO-NET finds."""
+    of = [each for each in audit.attacks.results if each.name == STRUCTURE]
+    told = [{**it.figures, "measure": it.attack.partition(".")[2], "named": it.value} for it in of]
+    return convert(told, list[SharesAlike])
 
 
 OFF: Final = 0.2
@@ -313,15 +337,9 @@ def least_protected(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _band(group: GroupOfBand) -> dict[str, Any]:
-    return {
-        "from": group.first,
-        "to": group.last,
-        "people": group.vertices,
-        "fewest_real": group.k_real.min,
-        "share_below_k": group.k_real.share,
-        "above_alpha": share(group.alpha_real.above_alpha, group.vertices),
-    }
+def _band(group: GroupOfBand) -> BandOfPeople:
+    real, above = group.k_real, share(group.alpha_real.above_alpha, group.vertices)
+    return BandOfPeople(group.first, group.last, group.vertices, real.min, real.share, above)
 
 
 def waiting(audit: Audit) -> list[dict[str, Any]]:
@@ -369,28 +387,13 @@ def cost(audit: Audit) -> dict[str, Any]:
     }
 
 
-def assessment(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def assessment(attacks: Sequence[SharpestResult]) -> list[Assessed]:
     """Return an impact assessment's three questions, with attacks' answers."""
-    return [
-        {
-            "risk": risk,
-            "question": question,
-            "attacks": [each["attack"] for each in attacks if each["attack"] in names],
-            "answers": [answer(each) for each in attacks if each["attack"] in names],
-        }
-        for risk, (question, names) in ASSESSED.items()
-    ]
-
-
-def answer(attack: Mapping[str, Any]) -> str:
-    """Return an attack's result beside baseline and bound, in words."""
-    bound = text_of(attack["promise"], ".3f", "none")
-    if attack["alpha"] is not None:
-        bound += f"; alpha {attack['alpha']:.3f}"
-    baseline = f"{attack['control']:.3f}"
-    if attack["without_target"] is not None:
-        baseline += f", without the target {attack['without_target']:.3f}"
-    return f"{attack['variant']} {attack['value']:.3f} (baseline {baseline}, bound {bound})"
+    rows = []
+    for risk, (question, names) in ASSESSED.items():
+        found = [each for each in attacks if each.attack in names]
+        rows.append(Assessed(risk, question, [it.attack for it in found], list(map(str, found))))
+    return rows
 
 
 def _drift(told: ReleaseWithFigures) -> dict[str, Any]:

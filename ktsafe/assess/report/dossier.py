@@ -10,6 +10,8 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from ktsafe.assess.report.charts import RiskCurve
+from ktsafe.assess.report.content import SharpestResult
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.config_errors import config_error_text
 from ktsafe.stream.formatting import number, percent, text_of
@@ -230,22 +232,20 @@ def _named(key: str) -> str:
 
 def _figures(content: Mapping[str, Any]) -> dict[str, str]:
     """Return what the report's figures answer, by the names in `CLAUSES`."""
-    safety, size = content["safety"], content["size"]["released"]
+    safety, size = content["safety"], content["size"].released
     params = {row["name"]: row["value"] for row in content["parameters"]}
     schema, people = content["attributes"], safety["people"]
-    ran = sorted({each["attack"] for each in safety["attacks"]})
+    ran = sorted({each.attack for each in safety["attacks"]})
     cost = content["cost"]["parts"]
-    fewest = None if people is None else people["min"]
+    fewest = None if people is None else people.min
     mean = content["least_protected"]["risk_mean"]
     risk_max = None if not fewest else 1 / fewest
-    answers = {
-        row["risk"]: "; ".join(row["answers"]) or NOT_MEASURED for row in content["assessment"]
-    }
+    answers = {row.risk: "; ".join(row.answers) or NOT_MEASURED for row in content["assessment"]}
     curve = _curve(safety["risk_curve"])
     return {
         "capacity": curve,
         "verdict": f"{safety['title']}.",
-        "data": f"A social network: {size['vertices']:,} vertices, {size['edges']:,} ties; "
+        "data": f"A social network: {size.vertices:,} vertices, {size.edges:,} ties; "
         f"release {content['release_id']}, as of {content['nominal_time'] or 'no stated time'}.",
         "people": f"{number(content['least_protected']['people'])} people are shown.",
         "type": "A graph with categorical attributes, one record a person, and ties between them; "
@@ -264,7 +264,7 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
         f"{params['alpha']}), verified from the published bytes, and by attacks.",
         "threshold": f"At most {text_of(1 / int(params['k']), '.3f')} (1/k) by the guarantee; "
         + "; ".join(
-            f"{row['guarantee']}: worst {number(row['worst'], 3)}, bound {number(row['bound'], 3)}"
+            f"{row.guarantee}: worst {number(row.worst, 3)}, bound {number(row.bound, 3)}"
             for row in safety["guarantees"]
         )
         + ".",
@@ -291,24 +291,24 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _attack(attacks: list[dict[str, Any]], name: str) -> str:
-    found = next((each for each in attacks if each["attack"] == name), None)
+def _attack(attacks: list[SharpestResult], name: str) -> str:
+    found = next((each for each in attacks if each.attack == name), None)
     if found is None:
         return "not measured"
-    low, high = found["interval"]
-    return f"finds {found['value']:.3f} ({low:.3f}-{high:.3f}), baseline {found['control']:.3f}"
+    low, high = found.interval
+    return f"finds {found.value:.3f} ({low:.3f}-{high:.3f}), baseline {found.control:.3f}"
 
 
-def _curve(curve: Mapping[str, Any] | None) -> str:
+def _curve(curve: RiskCurve | None) -> str:
     if curve is None:
         return f"Risk curve {NOT_MEASURED}."
     parts = [
-        f"{percent(each['ties'])} of the ties and {percent(each['seeds'])} of the people known: "
-        f"{each['value']:.3f} found (from {each['interval'][0]:.3f} to {each['interval'][1]:.3f})"
-        for each in curve["points"]
-        if (each["ties"], each["seeds"]) in {(1.0, 0.0), (0.6, 0.01), (0.2, 0.05)}
+        f"{percent(each.ties)} of the ties and {percent(each.seeds)} of the people known: "
+        f"{each.value:.3f} found (from {each.interval[0]:.3f} to {each.interval[1]:.3f})"
+        for each in curve.points
+        if (each.ties, each.seeds) in {(1.0, 0.0), (0.6, 0.01), (0.2, 0.05)}
     ]
-    return f"Risk curve: {'; '.join(parts)}; a guess: {curve['control']:.3f}."
+    return f"Risk curve: {'; '.join(parts)}; a guess: {curve.control:.3f}."
 
 
 def _again(content: Mapping[str, Any]) -> str:

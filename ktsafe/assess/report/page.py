@@ -21,11 +21,11 @@ from markupsafe import Markup, escape
 
 from ktsafe import Anonymized, AttributedGraph, PrivacyParams
 from ktsafe.assess.report import charts
-from ktsafe.assess.report.content import ReleaseWithFigures, content
+from ktsafe.assess.report.content import ReleaseWithFigures, SharpestResult, content
 from ktsafe.assess.report.words import DRIFT, KINDS, NOT_COVERED
 from ktsafe.assess.utility import measured
 from ktsafe.audit import ReleaseAudit
-from ktsafe.audit.changes_by_age import AGE_MAX, RECENT
+from ktsafe.audit.changes_by_age import AGE_MAX, RECENT, ToldFreshness
 from ktsafe.reader.readme import LEANINGS
 from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.new_files import now
@@ -55,7 +55,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
-        "band": charts.band,
         "number": number,
         "percent": percent,
         "prose": _prose,
@@ -96,7 +95,7 @@ Keys = list[tuple[str, str]]
 def page(content: Mapping[str, Any]) -> str:
     """Return the page of a report, from what `ktsafe.assess.report.content` gives."""
     bands, curve = content["utility"]["degree_bands"], content["safety"]["risk_curve"]
-    heads = [] if curve is None else [f"{seeds:.0%} seeds" for seeds in curve["seeds"]]
+    heads = [] if curve is None else [f"{seeds:.0%} seeds" for seeds in curve.seeds]
     return rendered(
         "report.html",
         content=content,
@@ -105,7 +104,9 @@ def page(content: Mapping[str, Any]) -> str:
         kinds=KINDS,
         broken_kinds=sorted(BROKEN),
         scale_top=_scale_top,
-        degree_rows=[(charts.band(row), row["original"], row["released"]) for row in bands or ()],
+        degree_rows=[
+            (charts.band(it.first, it.last), it.original, it.released) for it in bands or ()
+        ],
         curve_heads=heads,
         curve_keys=list(zip(charts.SERIES, heads, strict=False)),
         risk_chart=None if curve is None else charts.risk_curve(curve),
@@ -114,22 +115,19 @@ def page(content: Mapping[str, Any]) -> str:
     )
 
 
-def _scale_top(attacks: Sequence[Mapping[str, Any]]) -> float:
-    return charts.scale_top(
-        [x for each in attacks for x in (each["interval"][1], each["promise"], each["control"])]
-    )
+def _scale_top(attacks: Sequence[SharpestResult]) -> float:
+    return charts.scale_top([x for it in attacks for x in (it.interval[1], it.promise, it.control)])
 
 
-def _freshness(found: Mapping[str, Any]) -> list[list[str]]:
+def _freshness(found: ToldFreshness) -> list[list[str]]:
     """Return how far the last release follows changes, by age."""
     rows = []
-    for age, new in found["ties"].items():
-        if not any(found[name][age]["count"] for name in ("ties", "ended", "newcomers", "leavers")):
-            continue
-        name = f"up to {AGE_MAX}" if age == RECENT else age
-        shares = [found[of][age]["shown"] for of in ("ended", "newcomers", "leavers")]
-        first = [name, number(new["count"]), percent(new["shown"]), text_of(new["ratio"])]
-        rows.append([*first, *map(percent, shares)])
+    for age, new in found.ties.items():
+        others = [found.ended[age], found.newcomers[age], found.leavers[age]]
+        if any(each.count for each in (new, *others)):
+            name = f"up to {AGE_MAX}" if age == RECENT else age
+            first = [name, number(new.count), percent(new.shown), text_of(new.ratio)]
+            rows.append([*first, *(percent(each.shown) for each in others)])
     return rows
 
 

@@ -21,7 +21,20 @@ from ktsafe.stream.files.audit_model import (
     Utility,
 )
 
-Part = dict[str, Any]
+
+class ScorePart(msgspec.Struct, frozen=True):
+    """Part of the score: how it `reads`, `do` if it is low."""
+
+    name: str
+    score: float | None
+    true: float | None
+    released: float | None
+    reads: str
+    do: str | None
+
+
+Scored = tuple[float | None, Both]
+"""Score of a part, and its figure in both graphs where there is one."""
 
 READS: Final = {
     "Ties": "F1: 1 if the release shows all true ties and no others",
@@ -75,8 +88,8 @@ AGREEMENT_MIN: Final = 0.25
 """Agreement of two runs on the truth, adjusted for chance, below which it has no communities."""
 
 
-def score(audit: Audit, history: Sequence[Audit] = ()) -> dict[str, Any]:
-    """Return the score of a release and its parts, JSON-ready and private.
+def score(audit: Audit, history: Sequence[Audit] = ()) -> tuple[float | None, list[ScorePart]]:
+    """Return the score of a release and its parts, private.
 
     Parameters
     ----------
@@ -88,12 +101,10 @@ def score(audit: Audit, history: Sequence[Audit] = ()) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        `score`: the mean of the parts that are about ties, times `People` and `Attributes`: from 0,
-        for a release without ties or without people, to 1. None where a part is not known, for a
-        mean of fewer parts is another score. `parts`: `name`, `score`, the figure `true` and
-        `released` where there are two, how it `reads`, and what to `do` if it is low.
-
+    tuple
+        The mean of the parts that are about ties, times `People` and `Attributes`: from 0, for a
+        release without ties or without people, to 1. None where a part is not known, for a mean of
+        fewer parts is another score. The parts.
     """
     found = {
         "Ties": _part(audit.usefulness.edges.f1),
@@ -101,23 +112,20 @@ def score(audit: Audit, history: Sequence[Audit] = ()) -> dict[str, Any]:
         **(_of_structure(audit.utility) if audit.utility is not None else {}),
     }
     later = _over_time(history)
-    parts = [
-        {"name": name, **found.get(name, _part(None)), "reads": reads}
-        for name, reads in READS.items()
-    ]
-    parts += [{"name": name, **later[name], "reads": READS_OVER_TIME[name]} for name in later]
-    for part in parts:
-        is_low = part["score"] is not None and part["score"] < LOW
-        part["do"] = REMEDIES[part["name"]] if is_low else None
-    scores = {part["name"]: part["score"] for part in parts}
-    limits = [scores.pop(name) for name in WITHOUT_TIES]
-    if None in limits or None in scores.values():
-        return {"score": None, "parts": parts}
-    mean = sum(scores.values()) / len(scores)
-    return {"score": round(mean * math.prod(limits), 6), "parts": parts}
+    parts = []
+    for name, reads in (READS | {name: READS_OVER_TIME[name] for name in later}).items():
+        value, both = (found | later).get(name, (None, UNKNOWN))
+        do = REMEDIES[name] if value is not None and value < LOW else None
+        parts.append(ScorePart(name, value, both.original, both.released, reads, do))
+    known = {part.name: part.score for part in parts if part.score is not None}
+    if len(known) < len(parts):
+        return None, parts
+    limits = [known.pop(name) for name in WITHOUT_TIES]
+    mean = sum(known.values()) / len(known)
+    return round(mean * math.prod(limits), 6), parts
 
 
-def _of_structure(utility: Utility) -> dict[str, Part]:
+def _of_structure(utility: Utility) -> dict[str, Scored]:
     true, shown, moved = utility.original, utility.released, utility.degree_emd
     degrees = 1 - moved / true.mean_degree if moved is not None and true.mean_degree else None
     connected = _ratio(utility.paths.connected)
@@ -141,7 +149,7 @@ def _of_structure(utility: Utility) -> dict[str, Part]:
     }
 
 
-def _over_time(history: Sequence[Audit]) -> dict[str, Part]:
+def _over_time(history: Sequence[Audit]) -> dict[str, Scored]:
     """Return the parts of `READS_OVER_TIME` that there are, by name."""
     if len(history) < 2:
         return {}
@@ -186,9 +194,8 @@ def _ratio(both: Both) -> float | None:
     return min(true, released) / max(true, released) if max(true, released) > 0 else 1.0
 
 
-def _part(found: float | None, both: Both = UNKNOWN) -> Part:
-    bounded = None if found is None else round(min(max(found, 0.0), 1.0), 6)
-    return {"score": bounded, "true": both.original, "released": both.released}
+def _part(found: float | None, both: Both = UNKNOWN) -> Scored:
+    return None if found is None else round(min(max(found, 0.0), 1.0), 6), both
 
 
 # What a reader of a release would conclude wrongly.
@@ -223,7 +230,7 @@ def concluded(found: Conclusions | None) -> dict[str, Any] | None:
     return {
         "judged": found.conclusions,
         "wrong_share": found.wrong_share,
-        "mixing": msgspec.to_builtins(dict(sorted(found.mixing.items()))),
+        "mixing": dict(sorted(found.mixing.items())),
         "worst": worst,
         "not_to_conclude": not_to_conclude(found),
     }

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from msgspec import ValidationError, convert, to_builtins
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ktsafe.assess.report.content import (
     ReleaseWithFigures,
-    answer,
     attacked,
     content,
     safety,
@@ -36,11 +36,12 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 def test_figures_are_those_of_the_audit() -> None:
     """Nothing is computed twice: what the audit tells stands in the report as it is."""
     audit, found = figures(), private()
-    assert found["utility"]["usefulness"] == audit["usefulness"]
+    assert to_builtins(found["utility"]["usefulness"]) == audit["usefulness"]
     assert found["cost"]["total"] == audit["cost"]["total"]
     assert found["least_protected"]["fewest_real"] == audit["privacy"]["all"]["k_real"]["min"]
-    assert found["utility"]["degree_bands"] == audit["utility"]["degree_bands"]
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert to_builtins(found["utility"]["degree_bands"]) == audit["utility"]["degree_bands"]
+    text = json.dumps(to_builtins(found), allow_nan=False)
+    assert json.loads(text) == msgspec.json.decode(msgspec.json.encode(found))
 
 
 def test_every_figure_that_is_written_is_read() -> None:
@@ -55,9 +56,9 @@ def test_a_safe_release_keeps_every_guarantee() -> None:
     """Each guarantee is kept for everybody, and the worst figure is within its bound."""
     found = private()["safety"]
     assert found["verdict"] != "broken"
-    assert {row["kept"] for row in found["guarantees"]} == {1.0}
-    assert found["guarantees"][0]["worst"] >= PARAMS.k
-    assert found["guarantees"][-1]["worst"] <= PARAMS.alpha
+    assert {row.kept for row in found["guarantees"]} == {1.0}
+    assert found["guarantees"][0].worst >= PARAMS.k
+    assert found["guarantees"][-1].worst <= PARAMS.alpha
 
 
 def followed(index: int = 1, came: int = 7) -> ReleaseWithFigures:
@@ -144,16 +145,16 @@ def test_the_sharpest_variant_of_an_attack_is_told() -> None:
     ]
     attacks = {"results": results, "unfinished": []}
     found = attacked(convert({**figures(), "attacks": attacks}, Audit))
-    assert [each["variant"] for each in found] == ["a.sharp", "b.only"]
+    assert [each.variant for each in found] == ["a.sharp", "b.only"]
 
 
 def test_structure_is_told_by_the_three_measures() -> None:
     """Each with its classes in truth and release, and the share named, on the page as well."""
     rows = private()["safety"]["structure"]
-    assert [row["measure"] for row in rows] == ["count", "degrees", "h2"]
+    assert [row.measure for row in rows] == ["count", "degrees", "h2"]
     results = told().audit.attacks.results
     found = {each.attack: each for each in results}["structure.h2"]
-    assert rows[-1] == {"measure": "h2", "named": found.value} | {
+    assert asdict(rows[-1]) == {"measure": "h2", "named": found.value} | {
         name: found.figures[name] for name in ("true_2", "true_k", "shown_2", "shown_k")
     }
     assert "ties of each friend at all" in page(private())
@@ -161,13 +162,11 @@ def test_structure_is_told_by_the_three_measures() -> None:
 
 def test_claims_are_told_beside_alpha() -> None:
     """Where nothing is promised of them; other figures stand beside their bound alone."""
-    mine = {"variant": "a.named", "value": 0.1, "control": 0.2, "promise": None}
-    mine["without_target"] = None
-    assert answer({**mine, "alpha": 0.2}).endswith("bound none; alpha 0.200)")
-    assert answer({**mine, "alpha": None}).endswith("bound none)")
-    assert "without the target 0.300, bound" in answer(
-        {**mine, "alpha": None, "without_target": 0.3}
-    )
+    mine = private()["safety"]["attacks"][0]
+    mine = replace(mine, promise=None, alpha=None, without_target=None)
+    assert str(replace(mine, alpha=0.2)).endswith("bound none; alpha 0.200)")
+    assert str(mine).endswith("bound none)")
+    assert "without the target 0.300, bound" in str(replace(mine, without_target=0.3))
 
 
 def test_an_old_audit_without_measurements_has_a_report() -> None:

@@ -120,10 +120,10 @@ def test_figures_are_those_of_the_report() -> None:
     assert report["safety"]["title"] in rows["27559 6.3.3"]
     point = next(
         each
-        for each in report["safety"]["risk_curve"]["points"]
-        if (each["ties"], each["seeds"]) == (0.6, 0.01)
+        for each in report["safety"]["risk_curve"].points
+        if (each.ties, each.seeds) == (0.6, 0.01)
     )
-    assert f"{point['value']:.3f} found" in rows["27559 8.2.3"]
+    assert f"{point.value:.3f} found" in rows["27559 8.2.3"]
     assert "one_hop" in rows["WP216"] or "membership" in rows["WP216"]
 
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from ktsafe.assess.report.page import page, public_content, public_page
 from tests.ktsafe.assess.report.examples import VALUES, Page, private, told
@@ -55,9 +56,12 @@ def test_no_value_of_a_person_is_on_a_page(kind: str) -> None:
 def test_the_scale_of_a_chart_is_that_of_its_head() -> None:
     """An area under the curve is drawn from 0 to 1, whatever the others are."""
     content = private()
-    aucs = [each for each in content["safety"]["attacks"] if each["measure"] == "auc"]
-    for each in aucs:
-        each.update(value=0.5, interval=[0.5, 0.5], control=0.5)
+    aucs = [
+        replace(each, value=0.5, interval=(0.5, 0.5), control=0.5)
+        for each in content["safety"]["attacks"]
+        if each.measure == "auc"
+    ]
+    content["safety"]["attacks"] = aucs
     assert aucs
     text = page(content)
     assert "0 to 1<" in text

@@ -40,9 +40,9 @@ def test_the_truth_itself_has_the_full_score() -> None:
     measured = utility_figures(traced, rng=np.random.default_rng(0))
     communities = replace(measured.communities, ami=measured.communities.ami_again)
     measured = replace(measured, communities=communities)
-    found = score(audit_of(traced, measured))
-    assert {part["name"]: part["score"] for part in found["parts"]} == dict.fromkeys(READS, 1.0)
-    assert found["score"] == 1.0
+    found, told = score(audit_of(traced, measured))
+    assert {part.name: part.score for part in told} == dict.fromkeys(READS, 1.0)
+    assert found == 1.0
 
 
 def test_a_release_without_ties_is_good_for_nothing_but_people() -> None:
@@ -51,12 +51,12 @@ def test_a_release_without_ties_is_good_for_nothing_but_people() -> None:
     bare = AttributedGraph.from_codes(true.schema, true.categories, true.codes, [])
     traced = trace(true, bare, np.arange(true.n_vertices))
     measured = utility_figures(traced, rng=np.random.default_rng(0))
-    found = score(audit_of(traced, measured))
-    parts = {part["name"]: part["score"] for part in found["parts"]}
+    found, told = score(audit_of(traced, measured))
+    parts = {part.name: part.score for part in told}
     wanted = ("Ties", "Degrees", "Distances", "Clustering", "Communities")
     assert {parts[name] for name in wanted} == {0.0}
     assert (parts["People"], parts["Attributes"]) == (1.0, 1.0)
-    assert found["score"] == 0.0
+    assert found == 0.0
 
 
 NETWORKS = {
@@ -84,7 +84,8 @@ def score_of_share(true: AttributedGraph, share: float) -> float:
     shown = AttributedGraph.from_codes(true.schema, true.categories, true.codes, kept)
     traced = trace(true, shown, np.arange(true.n_vertices))
     measured = utility_figures(traced, rng=np.random.default_rng(0))
-    found: float = score(audit_of(traced, measured))["score"]
+    found, _ = score(audit_of(traced, measured))
+    assert found is not None
     return found
 
 
@@ -101,13 +102,10 @@ def test_the_score_rises_with_the_share_of_ties(name: str) -> None:
 def test_a_part_that_is_not_known_leaves_no_score() -> None:
     """A mean of fewer parts would be another score."""
     audit = figures()
-    assert score(convert(audit, Audit))["score"] is not None
-    found = score(replace(convert(audit, Audit), utility=None))
-    assert found["score"] is None
-    assert [part["name"] for part in found["parts"] if part["score"] is not None] == [
-        "Ties",
-        "People",
-    ]
+    assert score(convert(audit, Audit))[0] is not None
+    found, parts = score(replace(convert(audit, Audit), utility=None))
+    assert found is None
+    assert [part.name for part in parts if part.score is not None] == ["Ties", "People"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -123,14 +121,13 @@ def test_every_part_lies_between_nothing_and_the_truth(f1, moved, hops, more_hop
     audit["usefulness"]["edges"]["f1"] = f1
     audit["utility"]["degree_emd"] = moved
     audit["utility"]["paths"]["mean_hops"] = {"original": hops, "released": more_hops}
-    found = score(convert(audit, Audit))
-    parts = [part["score"] for part in found["parts"]]
-    assert all(part is None or 0 <= part <= 1 for part in parts)
-    if None in parts:
-        assert found["score"] is None
+    found, told = score(convert(audit, Audit))
+    parts = {part.name: part.score for part in told}
+    assert all(part is None or 0 <= part <= 1 for part in parts.values())
+    if None in parts.values():
+        assert found is None
     else:
-        people = next(part["score"] for part in found["parts"] if part["name"] == "People")
-        assert 0 <= found["score"] <= people + 1e-6
+        assert 0 <= found <= parts["People"] + 1e-6
 
 
 def year(ties: list[set[int]], shown: list[set[int]]) -> list[Audit]:
@@ -160,13 +157,12 @@ def aged(some: set[int], released: set[int]) -> AgedFigures:
 
 def over_time(history: list[Audit]) -> dict[str, float]:
     """Return the parts over time."""
-    found = score(told().audit, history)
-    scores = [
-        part["score"] for part in found["parts"] if part["name"] not in ("People", "Attributes")
-    ]
-    limits = [part["score"] for part in found["parts"] if part["name"] in ("People", "Attributes")]
-    assert found["score"] == pytest.approx(np.mean(scores) * np.prod(limits), abs=1e-5)
-    return {p["name"]: p["score"] for p in found["parts"] if p["name"] in READS_OVER_TIME}
+    found, parts = score(told().audit, history)
+    scores = {part.name: part.score for part in parts if part.score is not None}
+    limits = [scores[name] for name in ("People", "Attributes")]
+    ties = [scores[name] for name in scores.keys() - {"People", "Attributes"}]
+    assert found == pytest.approx(np.mean(ties) * np.prod(limits), abs=1e-5)
+    return {name: value for name, value in scores.items() if name in READS_OVER_TIME}
 
 
 def test_parts_over_time_are_those_of_sets_of_ties() -> None:
@@ -212,5 +208,5 @@ def test_each_low_part_says_what_to_do() -> None:
     worth = poor.usefulness
     edges, vertices = replace(worth.edges, f1=0.3), replace(worth.vertices, f1=0.95)
     poor = replace(poor, usefulness=replace(worth, edges=edges, vertices=vertices))
-    found = {part["name"]: part["do"] for part in score(poor)["parts"]}
+    found = {part.name: part.do for part in score(poor)[1]}
     assert {name for name, do in found.items() if do} == {"Ties"}

@@ -106,7 +106,7 @@ def test_nothing_wrong_or_open_is_green(case: str) -> None:
     assert section is not None
     assert "100%" not in section[0]
     assert 'class="yes"' not in text
-    assert all(each["do"].split("`")[0] in section[0] for each in found["safety"]["findings"])
+    assert all(each.do.split("`")[0] in section[0] for each in found["safety"]["findings"])
     assert found["safety"]["findings"]
 
 
