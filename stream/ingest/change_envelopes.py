@@ -294,8 +294,8 @@ class Envelopes:
     def _check_keys(self, told: bytes, change: EnvelopeChange) -> None:
         """Refuse a key given twice, looking once at texts of one shape.
 
-        A shape has neither rows, which `row_of` checks, nor digits. Without digits in keys, and with
-        no escape but that of a quote, digits change neither keys nor what they are in.
+        A shape has neither rows, which `row_of` checks, nor digits. Without digits in keys, and
+        with no escape but that of a quote, digits change neither keys nor what they are in.
         """
         for row in (change.after, change.before):
             if len(bytes(row)) > len(b"null"):
