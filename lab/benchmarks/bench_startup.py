@@ -157,7 +157,7 @@ def started(folder: Path) -> dict[str, float]:
 
 def is_ready(folder: Path) -> bool:
     """Whether the service consumes its feed."""
-    report = ask(folder / "state", "status", {}, patience_s=60.0)
+    report = ask(folder / "state", "status", patience_s=60.0)
     return report is not None and report["state"] == "ready"
 
 

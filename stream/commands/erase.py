@@ -51,7 +51,7 @@ def erase(
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import erasure
     from ktsafe.stream.maintenance.erasure import note
-    from ktsafe.stream.service.control_wire import ask
+    from ktsafe.stream.service.control_wire import Arguments, ask
 
     settings = configuration.load(config)
     ids = _ids(person)
@@ -60,7 +60,7 @@ def erase(
     ids = list(dict.fromkeys(id_text(each) or each for each in ids))
     if not yes:
         ask_first(f"Erase {len(ids):,} person(s) for good?")
-    report = ask(places.private_folder(settings), "erase", {"ids": ids}, patience_s=wait)
+    report = ask(places.private_folder(settings), "erase", Arguments(ids), patience_s=wait)
     if report is None:
         with closing(_opened(settings)) as store:
             report = erasure.erase_everywhere(

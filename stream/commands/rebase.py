@@ -31,7 +31,7 @@ def rebase(
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.release.sequence_inputs import inputs_digest, new_sequence
     from ktsafe.stream.service import assembly
-    from ktsafe.stream.service.control_wire import ask
+    from ktsafe.stream.service.control_wire import Arguments, ask
 
     settings = configuration.load(config)
     if not yes:
@@ -42,7 +42,7 @@ def rebase(
     private = places.private_folder(settings)
     check_there(private, "rebase")
     digest = inputs_digest(settings.params, settings.schema, assembly.frozen_inputs(settings))
-    report = ask(private, "rebase", {"inputs_digest": digest}, patience_s=wait)
+    report = ask(private, "rebase", Arguments(inputs_digest=digest), patience_s=wait)
     if report is None:
         with closing(assembly.open_store(settings, accept_schema=True)) as store:
             store.ledger.drop_cut()

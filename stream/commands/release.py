@@ -32,7 +32,7 @@ def now(
     from ktsafe.stream.service.control_wire import ask
 
     private = places.private_folder(configuration.load(config))
-    report = ask(private, "release", {}, patience_s=wait)
+    report = ask(private, "release", patience_s=wait)
     if report is None:
         hint = (
             f"no service is running. `ktsafe run {config} --drain` releases what the feed holds, "

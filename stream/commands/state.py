@@ -230,7 +230,7 @@ def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
     private = places.private_folder(settings)
     check_there(private, "read the state")
     store = private / STORE
-    found = ask(private, "freeze", {}, patience_s=wait_s)
+    found = ask(private, "freeze", patience_s=wait_s)
     if found is None:
         with hold(store):
             yield parts_of(store, private, frozen=False)

@@ -50,7 +50,7 @@ def status(
     if dead_letters:
         return _print_letters(settings, as_json=as_json)
     private = places.private_folder(settings)
-    report = ask(private, "status", {}, patience_s=wait)
+    report = ask(private, "status", patience_s=wait)
     running = report is not None
     if report is None:
         report = _at_rest(private)

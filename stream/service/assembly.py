@@ -32,7 +32,6 @@ from ktsafe.stream.config.places import (
 from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.maintenance.erasure import note
-from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.monitoring import status_board, status_server
 from ktsafe.stream.monitoring.progress import live_display
 from ktsafe.stream.monitoring.summary import Counts, Summary
@@ -90,7 +89,9 @@ def run_from_settings(
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings, drain=drain),
             sink=config.sink.release_sink(settings.site),
-            open_control=lambda: Control(private_folder(settings), lambda: status(board)),
+            open_control=lambda: Control(
+                private_folder(settings), lambda: msgspec.to_builtins(board.report(secrets=True))
+            ),
             erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
             note_erased=lambda aliases: note(private_folder(settings), aliases),
             open_reader=release_reader(settings),
@@ -141,12 +142,6 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
             signer=None if config.signing is None else config.signing.signer(settings.site),
         ),
     )
-
-
-def status(board: StatusBoard) -> dict[str, Any]:
-    """Return the report of a board, JSON-ready, with its secrets."""
-    report: dict[str, Any] = msgspec.to_builtins(board.report(secrets=True))
-    return report
 
 
 def mechanism(settings: Settings) -> LinkedReleases:

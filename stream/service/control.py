@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import socketserver
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -34,6 +34,7 @@ from ktsafe.stream.service.control_wire import (
     TRANSFER_S,
     VERSION,
     Answer,
+    Arguments,
     ControlFailure,
     address,
     decoded,
@@ -50,7 +51,7 @@ class Operator(Protocol):
     def must_wait(self, command: str) -> bool:
         """Whether a command cannot be done now, but later."""
 
-    def do(self, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def do(self, command: str, arguments: Arguments) -> dict[str, Any]:
         """Do a command and return what came of it.
 
         Raises
@@ -68,7 +69,7 @@ def stopping() -> Refused:
 class _Task:
     """A command on its way to the loop."""
 
-    def __init__(self, command: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, command: str, arguments: Arguments) -> None:
         self.command = command
         self.arguments = arguments
         self.outcome: Future[dict[str, Any]] = Future()

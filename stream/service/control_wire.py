@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -34,12 +34,22 @@ ADDRESS_BYTES_MAX: Final = 100
 """Longer paths do not fit the address of a Unix socket everywhere."""
 
 
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """People to erase; digest of what a new sequence begins with."""
+
+    ids: list[str] = []
+    inputs_digest: str | None = None
+
+
+NONE: Final = Arguments()
+
+
 class Question(msgspec.Struct, forbid_unknown_fields=True):
     """A client's request; `patience_s` is its wait for the answer."""
 
     command: str
     version: int = VERSION
-    arguments: dict[str, Any] = {}
+    arguments: Arguments = NONE
     patience_s: float = 60.0
 
 
@@ -96,7 +106,7 @@ def address(path: Path) -> Iterator[str]:
 
 
 def ask(
-    folder: Path, command: str, arguments: Mapping[str, Any], *, patience_s: float
+    folder: Path, command: str, arguments: Arguments = NONE, *, patience_s: float
 ) -> dict[str, Any] | None:
     """Ask the service of a private folder, from another process.
 
@@ -110,7 +120,7 @@ def ask(
         If it does not answer.
     """
     path = folder / SOCKET
-    question = Question(command, arguments=dict(arguments), patience_s=patience_s)
+    question = Question(command, arguments=arguments, patience_s=patience_s)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(patience_s + TRANSFER_S)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
-
-import msgspec
 
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused
@@ -14,6 +12,7 @@ from ktsafe.stream.maintenance import backup
 from ktsafe.stream.maintenance.erasure import EraseLetters, NoteErased, erase_everywhere
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
+from ktsafe.stream.service.control_wire import Arguments
 from ktsafe.stream.service.loop import Loop
 from ktsafe.stream.slots import rfc3339
 
@@ -57,7 +56,7 @@ class Operations:
             return self.store.ledger.pending_cut() is not None
         return command == "rebase" and self.loop.is_releasing
 
-    def do(self, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def do(self, command: str, arguments: Arguments) -> dict[str, Any]:
         """Do a command and return what came of it.
 
         Raises
@@ -67,9 +66,9 @@ class Operations:
         """
         match command:
             case "erase":
-                return self._erase(_strings(arguments, "ids"))
+                return self._erase(arguments.ids)
             case "rebase":
-                return self._rebase(arguments.get("inputs_digest"))
+                return self._rebase(arguments.inputs_digest)
             case "release":
                 return self._release()
             case _:
@@ -82,6 +81,8 @@ class Operations:
 
         Else that would bring them back.
         """
+        if not ids:
+            raise Refused("The command needs ids.")
         if not self.loop.checkpoint():
             raise Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
         try:
@@ -96,7 +97,7 @@ class Operations:
                 code=Exit.UNAVAILABLE,
             ) from error
 
-    def _rebase(self, digest: object) -> dict[str, Any]:
+    def _rebase(self, digest: str | None) -> dict[str, Any]:
         if digest != self.inputs_digest:
             raise Refused(
                 "The configuration has changed since the service started.",
@@ -115,13 +116,3 @@ class Operations:
         if slot_us is None:
             raise Refused("Nothing was read since the last release; another would be the same.")
         return {"slot": rfc3339(slot_us)}
-
-
-def _strings(arguments: Mapping[str, Any], name: str) -> list[str]:
-    try:
-        found = msgspec.convert(arguments.get(name), list[str])
-    except msgspec.ValidationError:
-        found = []
-    if not found:
-        raise Refused(f"The command needs {name}.")
-    return found

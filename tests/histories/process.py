@@ -11,6 +11,7 @@ from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused, exit_code
+from ktsafe.stream.service.control_wire import Arguments
 from ktsafe.stream.service.operations import Operations
 from tests.histories import feed, rows
 from tests.histories.one_state import Apart, LockedStore, Task, open_when_free
@@ -214,14 +215,14 @@ class Operator:
             return
         elif command == "rebase":
             history.is_commanded = True
-            operations.do("rebase", {"inputs_digest": operations.inputs_digest})
+            operations.do("rebase", Arguments(inputs_digest=operations.inputs_digest))
             history.is_commanded = False
             history.counts["rebases"] += 1
             history.misfortunes.forget_former()
         elif command == "release":
             history.is_commanded = True
             with suppress(Refused):
-                operations.do("release", {})
+                operations.do("release", Arguments())
             history.is_commanded = False
         else:
             history.take_backup(self._process)
@@ -242,7 +243,7 @@ class Operator:
         # From here on it may have had its effect, until the command is known to have ended.
         history.asked.setdefault(leaver, number)
         try:
-            operations.do("erase", {"ids": [leaver]})
+            operations.do("erase", Arguments([leaver]))
         except Refused:
             return
         history.erased[leaver] = number
