@@ -59,7 +59,7 @@ FIELDS: Final[Mapping[str, Kind]] = {
 }
 """Every field a log line may have. Adding one means: it can never hold an id or a value."""
 
-LEVELS: Final = ("debug", "info", "warning", "error")
+LEVELS: Final = ("info", "warning", "error")
 TEXT_CHARS_MAX: Final = 300
 
 _OURS: Final = "ktsafe"
@@ -78,10 +78,6 @@ class Log:
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
-
-    def debug(self, event: str, **fields: Value) -> None:
-        """Log what only development needs."""
-        self._log(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: Value) -> None:
         """Log the normal course."""

@@ -62,12 +62,12 @@ def poison() -> list[bytes]:
 
 @pytest.fixture
 def logged() -> Iterator[io.StringIO]:
-    """Give everything that is logged, libraries included, from debug on."""
+    """Give everything that is logged, libraries included."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     ours = {name: logging.getLogger(name).level for name in logs._OURS}
     stream = io.StringIO()
-    logs.configure(level="debug", stream=stream)
+    logs.configure(stream=stream)
     yield stream
     root.handlers[:] = handlers
     root.setLevel(level)

@@ -19,6 +19,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -368,7 +369,5 @@ def _is_collecting(thread: threading.Thread) -> bool:
 
 def _lower_priority() -> None:
     """Let everything else go first, where threads have priorities (Linux)."""
-    try:
+    with suppress(AttributeError, OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-    except (AttributeError, OSError):
-        log.debug("attacks run at the priority of the service")
