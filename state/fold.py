@@ -362,7 +362,7 @@ class _Downs:
     def cover(self, stamps: Stamps, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which stamps are no later than the deletion here.
 
-        -1 stands for none.
+        A place of -1 stands for no deletion.
         """
         covered = places >= 0
         which = np.flatnonzero(covered)

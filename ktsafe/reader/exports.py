@@ -142,7 +142,7 @@ def ro_crate(manifest: Mapping[str, Any]) -> str:
         "@id": "./",
         "@type": "Dataset",
         **_described(manifest),
-        "license": about.get("licence") or "See README.txt.",
+        "license": about.get("licence") or about.get("terms") or "See README.txt.",
         "hasPart": [{"@id": name} for name in names],
     }
     files = [
@@ -233,6 +233,8 @@ def _described(manifest: Mapping[str, Any]) -> dict[str, Any]:
             told["publisher"]["email" if "@" in about["contact"] else "url"] = about["contact"]
     if "licence" in about:
         told["license"] = about["licence"]
+    if "terms" in about:
+        told["usageInfo"] = about["terms"]
     return told
 
 

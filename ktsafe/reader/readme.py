@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 README: Final = "README.txt"
-ABOUT: Final = ("title", "publisher", "contact", "licence")
+ABOUT: Final = ("title", "publisher", "contact", "terms", "licence")
 """What an owner may say of releases, in the order in which it is printed."""
 WIDTH: Final = 88
 

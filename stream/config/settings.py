@@ -87,7 +87,8 @@ class AboutTable(Section, frozen=True, omit_defaults=True):
     title: Annotated[str, msgspec.Meta(max_length=200)] = ""
     publisher: Annotated[str, msgspec.Meta(max_length=200)] = ""
     contact: Annotated[str, msgspec.Meta(max_length=200)] = ""
-    licence: Annotated[str, msgspec.Meta(max_length=2000)] = ""
+    terms: Annotated[str, msgspec.Meta(max_length=2000)] = ""
+    licence: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
     def given(self) -> dict[str, str]:
         """Return nonempty values by name."""

@@ -33,7 +33,6 @@ REMOVED: Final = {
     "source.loss_max": "A dump may lose half, or as much as release.change_max allows.",
     "source.tables.key": "Let Debezium give records a key: message.key.columns.",
     "state.erase_within_s": "Deleted people are gone from disk within an hour.",
-    "release.about.terms": "Put terms into release.about.licence.",
     "ingest.record_bytes_max": "Events have at most 1 MiB.",
     "metrics.enabled": "Status is always served, on loopback unless metrics.host says otherwise.",
     "metrics.token_env": "Name a private file in metrics.token_file.",

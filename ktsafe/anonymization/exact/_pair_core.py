@@ -417,7 +417,7 @@ def sweep(state: MatchingState, nodes_max: int) -> int:
 def wake(state: MatchingState, cohort: int) -> None:
     """Mark cohorts beside a step to be tried again.
 
-    That is what was flipped, and which vertices may now find room.
+    Those are the cohorts of what was flipped, and of vertices that may now find room.
     """
     try_again(state, cohort)
     for i in range(state.log_size[0]):

@@ -376,11 +376,11 @@ def test_parts_of_a_composite_are_looked_at_one_by_one(files, tmp_path, capsys) 
 
 def test_what_the_owner_says_is_in_the_release(tmp_path: Path, files: list[str]) -> None:
     """It stands in the manifest and in README.txt; nothing else changes, nothing is guessed."""
-    said = ("--about", "title=Clubs = all of them", "--about", "licence= Only for study. ")
+    said = ("--about", "title=Clubs = all of them", "--about", "terms= Only for study. ")
     assert run_command(["anonymize", *files, *said]) == Exit.OK
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
-    assert manifest["about"] == {"title": "Clubs = all of them", "licence": "Only for study."}
-    assert "Licence: Only for study." in (tmp_path / "release" / "README.txt").read_text()
+    assert manifest["about"] == {"title": "Clubs = all of them", "terms": "Only for study."}
+    assert "Terms: Only for study." in (tmp_path / "release" / "README.txt").read_text()
 
 
 @pytest.mark.parametrize(
