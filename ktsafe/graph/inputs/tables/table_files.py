@@ -294,10 +294,12 @@ class TextTable:
         width = len(self.header)
         rows = itertools.islice(self._file.rows(self._separator, bad), self._n_passed, None)
         for line, row in rows:
-            if len(row) == width:
-                yield line, [row[i] for i in columns]
-            else:
+            if len(row) != width:
                 bad.setdefault(f"{len(row)} values for {width} columns", []).append(line)
+            elif row == self.header:
+                bad.setdefault("the header again, as where files were joined", []).append(line)
+            else:
+                yield line, [row[i] for i in columns]
 
     def _names_above(self) -> list[str]:
         """Return the names in the last comment that name people or ends."""

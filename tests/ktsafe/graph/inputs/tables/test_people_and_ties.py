@@ -143,6 +143,10 @@ BAD = {
         "p1,f\np2\np3,m,x\n",
         {"1 values for 2 columns": [3], "3 values for 2 columns": [4]},
     ),
+    "two files joined": (
+        "p1,f\nid,gender\np2,m\n",
+        {"the header again, as where files were joined": [3]},
+    ),
     "no id, an id again": (
         "p1,f\n,m\np1,m\n p1 ,m\n",
         {"no id": [3], "an id for the second time": [4, 5]},
