@@ -17,7 +17,6 @@ FILES: Final = (
     "sasl_password_file",
     "ssl_ca_file",
     "ssl_cert_file",
-    "ssl_key_file",
 )
 """Settings that name files."""
 GROUP: Final = "ktsafe"
@@ -40,7 +39,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         not belong in a configuration file.
     ssl_ca_file:
         TLS; without `ssl_ca_file` the system's authorities are trusted.
-    ssl_cert_file, ssl_key_file:
+    ssl_cert_file:
         The certificate by which this client authenticates, and its key, unencrypted: a password in
         a second private file would protect it from nobody.
     request_timeout_s:
@@ -54,7 +53,6 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     sasl_password_file: str | None = None
     ssl_ca_file: str | None = None
     ssl_cert_file: str | None = None
-    ssl_key_file: str | None = None
     request_timeout_s: _Seconds = 30.0
 
     @property
@@ -98,7 +96,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             raise self._wrong("sasl_* needs security_protocol SASL_SSL or SASL_PLAINTEXT.")
         if self.uses_tls:
             options["ssl_context"] = self.tls_context()
-        elif self.ssl_ca_file or self.ssl_cert_file or self.ssl_key_file:
+        elif self.ssl_ca_file or self.ssl_cert_file:
             raise self._wrong("ssl_* needs security_protocol SSL or SASL_SSL.")
         return options
 
@@ -126,8 +124,6 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             raise self._wrong(f"ssl_ca_file cannot be used ({_reason(error)}).") from None
         if self.ssl_cert_file is not None:
             self._load_own_certificate(context, self.ssl_cert_file)
-        elif self.ssl_key_file is not None:
-            raise self._wrong("ssl_key_file needs ssl_cert_file.")
         return context
 
     def resolved(self, base: Path) -> KafkaSettings:
@@ -149,13 +145,13 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             )
 
         try:
-            check_private(Path(self.ssl_key_file or certificate))
+            check_private(Path(certificate))
             # Without this function OpenSSL would ask for a password on the terminal.
-            context.load_cert_chain(certificate, self.ssl_key_file, password)
+            context.load_cert_chain(certificate, password=password)
         except SecretUnreadable as error:
             raise self._wrong(str(error)) from None
         except OSError as error:
-            hint = f"ssl_cert_file and ssl_key_file cannot be used ({_reason(error)})."
+            hint = f"ssl_cert_file cannot be used ({_reason(error)}): it holds certificate and key."
             raise self._wrong(hint) from None
 
     def _password(self) -> str:

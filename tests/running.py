@@ -65,7 +65,7 @@ idle_s = 3600
 lateness_max_s = {lateness_max_s}
 
 [metrics]
-port = 0
+listen = "127.0.0.1:0"
 
 """
     + UNATTACKED

@@ -35,8 +35,8 @@ from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySourc
 PARTITIONS = 3
 SCHEMA = Schema(("gender", "age", "region"), "health", frozenset({"chronic"}))
 TABLES = (
-    MirroredTable("people", id="id"),
-    MirroredTable("ties", source="a", target="b"),
+    MirroredTable("people", {"id": "id"}),
+    MirroredTable("ties", {"source": "a", "target": "b"}),
 )
 BEGIN_US = 1_767_225_600_000_000
 PEOPLE = {
@@ -180,7 +180,7 @@ def read(log: MemoryLog, way: str, folder: Path) -> tuple[float, str]:
         store,
         letters,
         schema=SCHEMA,
-        settings=IngestSettings(event_format="plain" if way == "events" else TABLES),
+        settings=IngestSettings(tables=() if way == "events" else TABLES),
         observer=Observer(),
         clocks=Clocks(wall_us=lambda: 0),
     )

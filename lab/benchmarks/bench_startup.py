@@ -57,7 +57,7 @@ min_f1 = 0.0
 every = "1d"
 
 [metrics]
-port = 0
+listen = "127.0.0.1:0"
 """
 READY_WITHIN_S = 3600.0
 

@@ -47,7 +47,7 @@ seed = 1
 [attack]
 budget = 0.0
 [metrics]
-port = 0
+listen = "127.0.0.1:0"
 """
 DAY_S = 86_400
 

@@ -57,7 +57,7 @@ every = "1d"
 min_f1 = 0.0
 
 [metrics]
-port = 0
+listen = "127.0.0.1:0"
 """
 CHILD = """
 import itertools, hashlib, secrets, sys

@@ -49,7 +49,7 @@ seed = 1
 [attack]
 budget = 0.0
 [metrics]
-port = 0
+listen = "127.0.0.1:0"
 [ingest]
 lateness_max_s = {lateness_s}
 [source]

@@ -27,8 +27,8 @@ class Secured:
     Attributes
     ----------
     folder:
-        Where certificates go: `ca.pem`, `broker.pem`, `client.pem`, `client.key`, and
-        `other-ca.pem` with `other.pem`, `other.key` of an authority that the broker does not know.
+        Where certificates go: `ca.pem`, `broker-store.pem` and `client-store.pem` with their keys,
+        and `other-ca.pem` with `other-store.pem`, of an authority that the broker does not know.
     user, password:
         Of the one user there is.
     """

@@ -28,7 +28,6 @@ from ktsafe.params import found
 from ktsafe.stream.config.section import Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest.debezium import Tables
-from ktsafe.stream.ingest.envelopes import Format
 
 GROUPS: Final = {
     "source": "ktsafe.sources",
@@ -109,12 +108,11 @@ class ConnectorTable(Section, frozen=True, tag_field="kind", metaclass=_TableMet
 
 
 class SourceTable(ConnectorTable, frozen=True):
-    """`[source]`: where events come from, and how they are wrapped.
+    """`[source]`: where events come from.
 
     With `tables` records are change envelopes of Debezium instead: rows of these tables.
     """
 
-    event_format: Format = "plain"
     tables: Tables = ()
 
     @property

@@ -6,6 +6,7 @@ state wherever it is started from.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -31,7 +32,6 @@ from ktsafe.stream.config.connector_kinds import (
 )
 from ktsafe.stream.config.connector_tables import BUILT_IN
 from ktsafe.stream.config.section import (
-    Port,
     Positive,
     Seconds,
     Section,
@@ -43,7 +43,6 @@ from ktsafe.stream.files.config_errors import config_error_text, config_faults
 from ktsafe.stream.files.graphs import AttributesTable, CompositeSchema
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
-from ktsafe.stream.ingest.envelopes import Format
 from ktsafe.stream.slots import Slots, parse_slots
 
 
@@ -147,15 +146,33 @@ class IngestTable(Section, frozen=True):
     lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
 
 
+_ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:\s]+):[0-9]{1,5}")
+PORT_MAX: Final = 65_535
+
+
 class MetricsTable(Section, frozen=True):
     """`[metrics]`: where status, metrics and health are served; loopback by default.
 
     The secrets of releases are there if readers must show a token.
     """
 
-    host: str = "127.0.0.1"
-    port: Port = 9464
+    listen: str = "127.0.0.1:9464"
     token_file: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an address without a port."""
+        if not _ADDRESS.fullmatch(self.listen) or self.port > PORT_MAX:
+            raise ValueError('listen must be "host:port"')
+
+    @property
+    def host(self) -> str:
+        """The address to listen on."""
+        return self.listen.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port to listen on; 0: any free one."""
+        return int(self.listen.rpartition(":")[2])
 
 
 class LogTable(Section, frozen=True):
@@ -264,7 +281,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         lambda: _check_together(config),
         lambda: _check_private(config, Site(base)),
         lambda: _check_workers(config.workers),
-        lambda: _check_columns(config.source, _schema(config)),
+        lambda: _check_tables(config.source.tables, _schema(config)),
         lambda: _params(config.privacy),
         lambda: _sequence_options(config),
         lambda: _slots(config.release),
@@ -338,36 +355,20 @@ def _check_together(config: Config) -> None:
         raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
 
 
-def wrapping(source: SourceTable) -> Format | Tables:
-    """Return the format of a source's records, or their rows' tables.
-
-    Raises
-    ------
-    InvalidGraph
-        If both are given, no table is one of people, or one is listed twice.
-    """
-    tables = source.tables
+def _check_tables(tables: Tables, schema: Schema) -> None:
+    """Refuse tables of which no graph of the schema can be made."""
     if not tables:
-        return source.event_format
-    if source.event_format != "plain":
-        msg = "source.event_format and [[source.tables]] do not go together."
-        raise InvalidGraph(msg, hint="Rows of tables come in the envelopes of Debezium.")
-    if all(table.id is None for table in tables):
-        raise InvalidGraph("source.tables names no table of people.", hint="One has an id.")
+        return
+    if not any(table.is_of_people for table in tables):
+        msg = "source.tables names no table of people."
+        raise InvalidGraph(msg, hint="Its columns name that of the id.")
     names = [table.table for table in tables]
     if len(set(names)) < len(names):
         raise InvalidGraph("source.tables names a table twice.")
-    return tables
-
-
-def _check_columns(source: SourceTable, schema: Schema) -> None:
-    """Refuse to read columns beyond the schema."""
-    wrapping(source)
-    has_kinds = not source.tables or any(table.kind for table in source.tables)
-    if not isinstance(schema.ties, str) and not has_kinds:
+    if not isinstance(schema.ties, str) and all(table.kind is None for table in tables):
         raise InvalidGraph("attributes.ties lists kinds, and source.tables no column of any.")
-    for table in source.tables:
-        if unknown := table.attributes.keys() - set(schema.attributes):
+    for table in tables:
+        if table.is_of_people and (unknown := table.columns.keys() - {"id", *schema.attributes}):
             msg = f"source.tables: {min(unknown)} is no attribute of the schema."
             raise InvalidGraph(msg)
 

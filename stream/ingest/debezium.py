@@ -50,39 +50,36 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class MirroredTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of people (`id`), or of ties (`source`, `target`).
+    """A table of people or of ties.
 
     Attributes
     ----------
     table:
         `table`, `schema.table` or `database.table`.
-    id:
-        The column with a person's id, a text or a whole number.
-    attributes:
-        The column of each attribute that is not in one of its own name.
-    source, target:
-        The columns with the ids of both ends.
-    kind:
-        The column with the kind of a tie.
-    directed:
-        Whether a tie goes from its source to its target.
+    columns:
+        Of people the column of `id` (a text or a whole number), and of each attribute that is not
+        in one of its own name. Of ties those of both ends, `source` and `target`, and of the
+        `kind`.
     """
 
     table: Name
-    id: Name | None = None
-    attributes: dict[str, Name] = {}
-    source: Name | None = None
-    target: Name | None = None
-    kind: Name | None = None
-    directed: bool = False
+    columns: dict[str, Name]
 
     def __post_init__(self) -> None:
         """Refuse tables neither of people nor of ties."""
-        of_ties = (self.source, self.target, self.kind, self.directed or None)
-        is_of_people = self.id is not None and of_ties == (None,) * 4
-        is_of_ties = self.id is None and self.source and self.target and not self.attributes
-        if not (is_of_people or is_of_ties):
-            raise ValueError("a table has id and attributes, or source, target, kind and directed")
+        of_ties = {"source", "target"} <= self.columns.keys() <= {"source", "target", "kind"}
+        if not (self.is_of_people or of_ties):
+            raise ValueError("columns must name id, or source and target")
+
+    @property
+    def is_of_people(self) -> bool:
+        """Whether its rows are people."""
+        return "id" in self.columns
+
+    @property
+    def kind(self) -> str | None:
+        """The column with the kind of a tie."""
+        return None if self.is_of_people else self.columns.get("kind")
 
 
 Tables = tuple[MirroredTable, ...]
@@ -199,9 +196,9 @@ class _Listed:
     def __init__(self, table: MirroredTable, schema: Schema) -> None:
         self._table = table
         self._schema = schema
-        names = {name: name for name in schema.attributes} | table.attributes
-        self._columns = {} if table.id is None else names
-        self.is_of_ties = table.id is None
+        self._columns = {name: table.columns.get(name, name) for name in schema.attributes}
+        self._is_directed = schema.ties == "mutual"
+        self.is_of_ties = not table.is_of_people
 
     def keys(
         self, key: bytes | None, before: Row | None, after: Row | None
@@ -224,7 +221,7 @@ class _Listed:
     def _by_content(self, row: Row) -> bytes:
         """Return the key of a row without one."""
         table = self._table
-        columns = tuple(row) if table.id is None else (table.id,)
+        columns = (table.columns["id"],) if table.is_of_people else tuple(row)
         try:
             return encode({column: row[column] for column in columns})
         except KeyError as error:
@@ -240,18 +237,16 @@ class _Listed:
         MalformedEvent
             If it names no person, or no two.
         """
-        table = self._table
-        if table.id is not None:
-            vertex_id = _id(row, table.id, by_type)
+        columns, kind = self._table.columns, self._table.kind
+        if self._table.is_of_people:
+            vertex_id = _id(row, columns["id"], by_type)
             attributes, untold, error = self._attributes(row, by_type)
             return PersonRow(vertex_id, attributes, untold), error
-        assert table.source is not None
-        assert table.target is not None
-        source, target = _id(row, table.source, by_type), _id(row, table.target, by_type)
+        source, target = (_id(row, columns[end], by_type) for end in ("source", "target"))
         if source == target and source is not None:
             raise MalformedEvent("self_loop")
-        kind = None if table.kind is None else _kind(row, table.kind, by_type)
-        return TieRow(source, target, kind, table.directed), None
+        named = None if kind is None else _kind(row, kind, by_type)
+        return TieRow(source, target, named, self._is_directed), None
 
     def _attributes(
         self, row: Row, by_type: Mapping[str, Convert]

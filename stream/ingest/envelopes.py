@@ -1,28 +1,25 @@
 """Decode events from records: plain, or as CloudEvents 1.0.
 
-A CloudEvent carries the type of the event in its `type` (`vertex.upsert`, or with a prefix of the
-producer's, such as `org.example.vertex.upsert`), its time in `time`, and our other fields in
-`data`. In structured mode the record's value is the whole envelope; in binary mode the value is
-the data alone and the rest comes in headers `ce_...` (the CloudEvents binding for Kafka). A `time`
-inside the data is ignored: the envelope's counts. Files know the structured mode only, because
-their lines have no headers.
+A record is a CloudEvent if it says a `specversion`, in its value or its headers. It carries the
+type of the event in its `type` (`vertex.upsert`, or with a prefix of the producer's, such as
+`org.example.vertex.upsert`), its time in `time`, and our other fields in `data`. In structured mode
+the record's value is the whole envelope; in binary mode the value is the data alone and the rest
+comes in headers `ce_...` (the CloudEvents binding for Kafka). A `time` inside the data is ignored:
+the envelope's counts. Files know the structured mode only, because their lines have no headers.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from ktsafe.connectors.base import Record
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import Event, MalformedEvent
-
-Format = Literal["plain", "cloudevents"]
-Decode = Callable[[Record], Event]
 
 _SPEC_VERSION: Final = "1."
 _HEADERS: Final = frozenset({"ce_specversion", "ce_type", "ce_time"})
@@ -48,26 +45,26 @@ _data: Final[Mapping[str, msgspec.json.Decoder[Any]]] = MappingProxyType(
 )
 
 
-def decoder(event_format: Format) -> Decode:
-    """Return what turns a record with a value into an event.
+def decode(record: Record) -> Event:
+    """Return the event of a record with a value.
 
-    The returned function raises `MalformedEvent` with the reason why a record holds no event.
+    Raises
+    ------
+    MalformedEvent
+        With the reason why it holds none.
     """
-    return _cloud_event if event_format == "cloudevents" else _plain
-
-
-def _plain(record: Record) -> Event:
-    return events.decode(record.value or b"")
-
-
-def _cloud_event(record: Record) -> Event:
+    value = record.value or b""
     headers = dict(record.headers)
     if "ce_specversion" in headers:
         names = [name for name, _ in record.headers if name in _HEADERS]
         if len(names) > len(set(names)):
             raise MalformedEvent("repeated_key", "at the headers")
-        return _binary(headers, record.value or b"")
-    value = record.value or b""
+        return _binary(headers, value)
+    try:
+        return events.decode(value)
+    except MalformedEvent:
+        if not events.is_envelope(value):
+            raise
     envelope = events.decoded(_envelopes, value)
     events.check_keys(value)
     if not envelope.data:

@@ -151,10 +151,17 @@ class EdgeRemoveEvent(msgspec.Struct, frozen=True, tag_field="type", tag="edge.r
     directed: bool | None = None
 
 
+class _Mark(msgspec.Struct, frozen=True):
+    """The mark of a CloudEvent."""
+
+    specversion: msgspec.Raw = msgspec.Raw()
+
+
 Event = VertexUpsertEvent | VertexDeleteEvent | EdgeAddEvent | EdgeRemoveEvent
 EVENT_TYPES: Final = ("vertex.upsert", "vertex.delete", "edge.add", "edge.remove")
 
 DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)
+_marks: Final = msgspec.json.Decoder(_Mark)
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What a decoder raises for values that are no events."""
 
@@ -203,7 +210,17 @@ def decode(value: bytes) -> Event:
     event = decoded(DECODER, value)
     if value.count(b'"') != quotes_min(event):
         check_keys(value)
+        if is_envelope(value):
+            raise MalformedEvent("unknown_event_type", "at $.specversion: a CloudEvent")
     return event
+
+
+def is_envelope(value: bytes) -> bool:
+    """Return whether a JSON object says of which version of CloudEvents it is."""
+    try:
+        return bool(_marks.decode(value).specversion)
+    except DECODE_ERRORS:
+        return False
 
 
 def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:

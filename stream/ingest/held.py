@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record
@@ -13,11 +13,8 @@ from ktsafe.state.changes import RowChange, TieRow, Told
 from ktsafe.state.errors import StateMismatch
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.ingest.debezium import RowJudge, Tables
-from ktsafe.stream.ingest.envelopes import Format
 from ktsafe.stream.ingest.judge import Judge, RecordJudge
 
-FeedFormat: TypeAlias = Format | Tables
-"""How events are wrapped in records; or the tables of a database whose rows they tell."""
 UNKNOWN_ROW: Final = (
     "unknown_row",
     "no such row is held: give records their key, or the table its key, or REPLICA IDENTITY FULL",
@@ -26,7 +23,7 @@ UNKNOWN_ROW: Final = (
 
 
 def judge_of(
-    feed_format: FeedFormat,
+    tables: Tables,
     schema: Schema,
     kinds: Iterable[str],
     *,
@@ -34,15 +31,9 @@ def judge_of(
     wall_us: Callable[[], int],
 ) -> RecordJudge:
     """Return what decides what records do, given known kinds."""
-    if isinstance(feed_format, tuple):
-        return RowJudge(feed_format, schema, record_bytes_max=record_bytes_max)
-    return Judge(
-        schema,
-        record_bytes_max=record_bytes_max,
-        event_format=feed_format,
-        kinds=kinds,
-        wall_us=wall_us,
-    )
+    if tables:
+        return RowJudge(tables, schema, record_bytes_max=record_bytes_max)
+    return Judge(schema, record_bytes_max=record_bytes_max, kinds=kinds, wall_us=wall_us)
 
 
 def check_made_of(store: GraphStore, *, rows: bool) -> None:

@@ -27,10 +27,10 @@ from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_progress import Position
+from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.held import (
     UNKNOWN_ROW,
     Belief,
-    FeedFormat,
     Held,
     Plausible,
     Run,
@@ -105,8 +105,8 @@ class IngestSettings:
         Greater records are dead-lettered.
     lateness_max_s:
         How far an event may lie behind the newest one of its partition.
-    event_format:
-        How events are wrapped in records; or the tables of a database whose rows they are.
+    tables:
+        The tables of a database whose rows the records are; none: they are events.
     """
 
     batch_records_max: int = 10_000  # 10 MiB at most, and a write to the disk costs each little.
@@ -114,7 +114,7 @@ class IngestSettings:
     poll_timeout_s: float = 0.2
     record_bytes_max: int = RECORD_BYTES_MAX
     lateness_max_s: int = 604_800
-    event_format: FeedFormat = "plain"
+    tables: Tables = ()
 
 
 class Ingest:
@@ -144,10 +144,10 @@ class Ingest:
         self._observer = observer
         self._monotonic = clocks.monotonic
         stored = store.positions()
-        self._is_log = isinstance(settings.event_format, tuple)
+        self._is_log = bool(settings.tables)
         check_made_of(store, rows=self._is_log)
         self._judge = judge_of(
-            settings.event_format,
+            settings.tables,
             schema,
             store.kinds(),
             record_bytes_max=settings.record_bytes_max,
@@ -308,8 +308,8 @@ class Ingest:
             return
         self._has_warned = True
         log.warning(
-            "no record of the feed could be applied: is it of another event_format, or do its rows "
-            "come from tables that source.tables does not name?",
+            "no record of the feed could be applied: is it another topic, or do its rows come "
+            "from tables that source.tables does not name?",
             records=self._n_taken,
             tables=",".join(sorted(self._judge.other_tables))[:TABLES_CHARS_MAX] or None,
         )

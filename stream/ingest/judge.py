@@ -110,13 +110,10 @@ class Judge:
         schema: Schema,
         *,
         record_bytes_max: int,
-        event_format: envelopes.Format = "plain",
         kinds: Iterable[str] = (),
         wall_us: Callable[[], int] = REAL_CLOCKS.wall_us,
     ) -> None:
         self.other_tables: set[str] = set()  # Events are of no table.
-        self._is_plain = event_format == "plain"
-        self._decode = envelopes.decoder(event_format)
         self._attributes = frozenset(schema.columns)
         self._bucketed = frozenset(schema.buckets)
         self._schema = schema
@@ -170,12 +167,11 @@ class Judge:
 
     def _decoded(self, records: Sequence[Record]) -> list[Event | MalformedEvent | None]:
         """Return each record's event, the reason against, or None."""
-        if self._is_plain:
-            given = [value for record in records if (value := record.value) is not None]
-            longest = max(map(len, given), default=0)
-            if len(given) == len(records) and longest <= self._record_bytes_max:
-                with suppress(*events.DECODE_ERRORS, MalformedEvent):
-                    return list(map(events.decode, given))
+        given = [record.value for record in records if record.value and not record.headers]
+        longest = max(map(len, given), default=0)
+        if len(given) == len(records) and longest <= self._record_bytes_max:
+            with suppress(*events.DECODE_ERRORS, MalformedEvent):
+                return list(map(events.decode, given))
         return list(map(self._event, records))
 
     def _event(self, record: Record) -> Event | MalformedEvent | None:
@@ -185,7 +181,7 @@ class Judge:
             # The source may have cut it already, so its length is not to be seen here.
             return MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
         try:
-            return self._decode(record)
+            return envelopes.decode(record)
         except MalformedEvent as error:
             return error
 

@@ -150,7 +150,8 @@ class StatusServer(Listener):
         try:
             server = _server_class(host)((host, port), endpoints)
         except OSError as error:
-            hint = _hint(error)
+            other = f"cannot be listened on ({error.strerror}). Check [metrics] listen"
+            hint = _HINTS.get(error.errno or 0, other)
             raise Misconfigured("serve metrics", f"{host}:{port}", hint) from error
         super().__init__(server, "ktsafe-status")
         self._port: int = server.server_address[1]
@@ -258,20 +259,14 @@ class _Handler(BaseHTTPRequestHandler):
         """
 
 
-def _hint(error: OSError) -> str:
-    """Return an operator's remedy for an address without listening."""
-    match error.errno:
-        case errno.EADDRINUSE:
-            return (
-                "another process listens there, perhaps another instance of this service. Stop "
-                "it, or set [metrics] port to another one (0 picks a free one)"
-            )
-        case errno.EACCES:
-            return "this needs rights the service should not have. Set [metrics] port above 1023"
-        case errno.EADDRNOTAVAIL:
-            return "this machine has no such address. Set [metrics] host to one of its own"
-        case _:
-            return f"cannot be listened on ({error.strerror}). Check [metrics] host and port"
+_HINTS: Final = {
+    errno.EADDRINUSE: "another process listens there, perhaps another instance of this service. "
+    "Stop it, or give [metrics] listen another port (0 picks a free one)",
+    errno.EACCES: "this needs rights the service should not have. Give [metrics] listen a port "
+    "above 1023",
+    errno.EADDRNOTAVAIL: "this machine has no such address. Give [metrics] listen one of its own",
+}
+"""Remedies for an address that cannot be listened on."""
 
 
 # From the `[metrics]` table to what shows a running service.

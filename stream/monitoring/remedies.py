@@ -63,8 +63,8 @@ REMEDIES: Final = {
     "KtsafeLagGrowing": Remedy("duration of checkpoints", "a faster disk before more cores"),
     "KtsafeNothingApplied": Remedy(
         "`ktsafe_events_total` by outcome, `ktsafe status --dead-letters`",
-        "ignored: `[[source.tables]]` names no table that came; dead letters: `event_format`, or "
-        "the topic, is another one",
+        "ignored: `[[source.tables]]` names no table that came; dead letters: the topic is "
+        "another one",
     ),
     "KtsafeTransactionHangs": Remedy(
         "`kafka-transactions.sh find-hanging`",

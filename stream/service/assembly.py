@@ -29,7 +29,7 @@ from ktsafe.stream.config.places import (
     check_room,
     private_folder,
 )
-from ktsafe.stream.config.settings import Settings, wrapping
+from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.maintenance.erasure import note
 from ktsafe.stream.monitoring.monitoring import status_board, status_server
@@ -123,7 +123,7 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
         schema=settings.schema,
         ingest=IngestSettings(
             lateness_max_s=config.ingest.lateness_max_s,
-            event_format=wrapping(config.source),
+            tables=config.source.tables,
         ),
         loop=_loop_settings(settings, drain=drain),
         build=BuildSettings(

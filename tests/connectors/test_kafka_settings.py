@@ -53,7 +53,7 @@ def test_paths_start_from_the_folder_of_the_configuration(tmp_path: Path) -> Non
     found = settings(sasl_password_file="p", ssl_ca_file="/ca.pem").resolved(tmp_path)  # noqa: S106
     assert found.sasl_password_file == str(tmp_path / "p")
     assert found.ssl_ca_file == "/ca.pem"
-    assert found.ssl_key_file is None
+    assert found.ssl_cert_file is None
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o606, 0o601])
@@ -74,7 +74,7 @@ def test_a_secret_that_everybody_can_read_is_refused(tmp_path: Path, mode: int) 
         ({"ssl_ca_file": "/ca.pem"}, "security_protocol"),
         ({"security_protocol": "SSL", "ssl_ca_file": "/no/such/ca.pem"}, "No such file"),
         ({"security_protocol": "SSL", "ssl_ca_file": __file__}, "ssl_ca_file cannot be used"),
-        ({"security_protocol": "SSL", "ssl_key_file": "k"}, "needs ssl_cert_file"),
+        ({"ssl_cert_file": "/client.pem"}, "security_protocol"),
         ({"security_protocol": "SSL", "ssl_cert_file": "/no/such"}, "No such file"),
         ({"security_protocol": "SASL_SSL"}, "sasl_mechanism"),
         ({**SASL}, "sasl_password_file"),

@@ -60,7 +60,7 @@ def configured(folder: Path) -> Path:
         '"releases"', '"releases.db"'
     )
     source = '[source]\nkind = "files"\npaths = ["feed.jsonl"]\n'
-    more = 'effort = "fast"\n[privacy]\nk = 4\n[metrics]\nport = 0\n'
+    more = 'effort = "fast"\n[privacy]\nk = 4\n[metrics]\nlisten = "127.0.0.1:0"\n'
     config = folder / "ktsafe.toml"
     config.write_text(f"{source}[attributes]\n{attributes}{text.replace('1d', '30d')}{more}")
     return config

@@ -35,8 +35,8 @@ class Written(NamedTuple):
 def tables(schema: str = "public") -> Tables:
     """Return how the tables of networks are read, in whichever of their layouts."""
     return (
-        MirroredTable(f"{schema}.people", id="id"),
-        MirroredTable(f"{schema}.ties", source="a", target="b", kind="kind", directed=True),
+        MirroredTable(f"{schema}.people", {"id": "id"}),
+        MirroredTable(f"{schema}.ties", {"source": "a", "target": "b", "kind": "kind"}),
     )
 
 
@@ -113,7 +113,7 @@ class Mirror:
             {p: at.start for p, at in self.store.positions().items()}, self.store.source_identity()
         )
         settings = IngestSettings(
-            batch_records_max=self._rng.choice((1, 3, 7, 1000)), event_format=self._listed
+            batch_records_max=self._rng.choice((1, 3, 7, 1000)), tables=self._listed
         )
         return Ingest(
             source,

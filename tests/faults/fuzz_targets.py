@@ -68,14 +68,7 @@ class Events:
     def __init__(self) -> None:
         self._count = 0
         self._store = MemoryStore(bad_input.SCHEMA)
-        self._judges = [
-            Judge(
-                bad_input.SCHEMA,
-                record_bytes_max=4_096,
-                event_format=event_format,
-            )
-            for event_format in ("plain", "cloudevents")
-        ]
+        self._judge = Judge(bad_input.SCHEMA, record_bytes_max=4_096)
 
     def __call__(self, data: bytes) -> None:
         """Judge one input: its first byte says how it is wrapped."""
@@ -88,9 +81,8 @@ class Events:
             head, _, value = value.partition(b"\n")
             names = ("ce_specversion", "ce_type", "ce_time")
             headers = list(zip(names, head.split(b";"), strict=False))
-        judge = self._judges[way in {b"b", b"s"}]
         record = Record("t", 0, self._count, None if way == b"n" else 9_000, None, value, headers)
-        judged = judge.judge([record])
+        judged = self._judge.judge([record])
         changes = [change for change in judged.changes if change is not None]
         if changes:
             self._store.commit(changes, {("t", 0): Position(self._count, None)})

@@ -69,7 +69,7 @@ class Watched:
 def watched(site: running.Site, *, extra: str = "") -> Watched:
     """Have a site serve its metrics and log what an operator would see."""
     (port,) = free_ports(1)
-    text = site.config.read_text().replace("port = 0", f"port = {port}") + extra
+    text = site.config.read_text().replace("127.0.0.1:0", f"127.0.0.1:{port}") + extra
     site.config.write_text(text)
     return Watched(site, f"http://127.0.0.1:{port}")
 

@@ -162,7 +162,7 @@ class Process:
                 ingest={
                     "batch_records_max": dice.choice((1, 3, 10)),
                     "lateness_max_s": feed.LATENESS_S,
-                    "event_format": rows.TABLES if history.is_of_rows else "plain",
+                    "tables": rows.TABLES if history.is_of_rows else (),
                 },
                 open_control=lambda: Operator(self),
                 executor=Inline() if is_last else self.executor(),

@@ -26,7 +26,7 @@ def configuration(folder: Path, cluster: Cluster) -> Path:
     text = text.replace("127.0.0.1:9092", cluster.bootstrap).replace("social-graph", folder.name)
     text = text.replace("/var/lib/ktsafe", "private/state")
     path = folder / "ktsafe.toml"
-    path.write_text(f"{text}\n[metrics]\nport = 0\n")
+    path.write_text(f'{text}\n[metrics]\nlisten = "127.0.0.1:0"\n')
     return path
 
 

@@ -43,8 +43,7 @@ class Site(NamedTuple):
             "request_timeout_s": 3,
         }
         if protocol == "SSL":
-            named |= {"ssl_cert_file": self.file("client.pem")}
-            named |= {"ssl_key_file": self.file("client.key")}
+            named |= {"ssl_cert_file": self.file("client-store.pem")}
         else:
             named |= {"sasl_mechanism": "SCRAM-SHA-512", "sasl_username": "ktsafe"}
             named |= {"sasl_password_file": self.file("password")}
@@ -66,7 +65,7 @@ def site() -> Iterator[Site]:
         for name, text in (("password", PASSWORD), ("wrong-password", WRONG)):
             (certificates / name).touch(mode=0o600)
             (certificates / name).write_text(text + "\n")
-        for key in certificates.glob("*.key"):
+        for key in certificates.glob("*-store.pem"):
             key.chmod(0o600)
         close_refused_sockets()
         yield Site(running_broker.secured_ports, running_broker.bootstrap, certificates)
@@ -99,12 +98,8 @@ REFUSED = [
     ),
     ("SASL_SSL", {"ssl_ca_file": "other-ca.pem"}, "certificate is not trusted"),
     ("SASL_SSL", {"ssl_ca_file": None}, "certificate is not trusted"),
-    ("SSL", {"ssl_cert_file": None, "ssl_key_file": None}, "asks for a client certificate"),
-    (
-        "SSL",
-        {"ssl_cert_file": "other.pem", "ssl_key_file": "other.key"},
-        "asks for a client certificate",
-    ),
+    ("SSL", {"ssl_cert_file": None}, "asks for a client certificate"),
+    ("SSL", {"ssl_cert_file": "other-store.pem"}, "asks for a client certificate"),
 ]
 
 

@@ -47,7 +47,7 @@ class RunningService:
         path.touch(mode=0o600)
         path.write_text(f"{token}\n")
         text = self.site.config.read_text()
-        text = text.replace("port = 0\n", 'port = 0\ntoken_file = "token"\n')
+        text = text.replace("[metrics]\n", '[metrics]\ntoken_file = "token"\n')
         self.site.config.write_text(text)
 
     def go_on(self, count: int) -> None:

@@ -70,7 +70,7 @@ epsilon_per_year = 5.0
 budget = 0.6  # seconds: a quick look at each release; the default takes longer
 
 [metrics]
-port = {port}
+listen = "127.0.0.1:{port}"
 """
 
 

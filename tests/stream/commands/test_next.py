@@ -45,7 +45,7 @@ seed = 7
 [attack]
 budget = 0.0
 [metrics]
-port = 0
+listen = "127.0.0.1:0"
 """
 
 

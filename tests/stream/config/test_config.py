@@ -83,14 +83,20 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("sequence.max_age", 1, "max_age"),
         ("sequence.sybil_margin", 2, "sybil_margin"),
         ("sequence.birth_wait_max", 12, "birth_wait_max"),
-        ("metrics.port", 70_000, "metrics.port"),
+        ("metrics.listen", "127.0.0.1:70000", "host:port"),
+        ("metrics.listen", "127.0.0.1", "host:port"),
+        ("metrics.listen", "::1:9464", "host:port"),
         ("ingest.checkpoint_records_max", 10_000, "checkpoint_records_max"),
         ("log.format", "loud", "log.format"),
-        ("source.tables", [{"table": "a", "key": ["id"]}], "key. Let Debezium"),
+        *(
+            ("source.tables", [{"table": "a", "columns": {"id": "i"}, name: "x"}], re.escape(text))
+            for key, text in REMOVED.items()
+            if (name := key.removeprefix("source.tables.")) != key
+        ),
         *(
             (key, "x", re.escape(f"no key {key}. {text}"))
             for key, text in REMOVED.items()
-            if key != "source.tables.key"
+            if not key.startswith("source.tables.")
         ),
     ],
 )

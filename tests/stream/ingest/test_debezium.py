@@ -33,10 +33,9 @@ TABLES = msgspec.convert(
     [
         {
             "table": "public.people",
-            "id": "person_id",
-            "attributes": {"gender": "sex", "health": "diagnosis"},
+            "columns": {"id": "person_id", "gender": "sex", "health": "diagnosis"},
         },
-        {"table": "friends", "source": "a", "target": "b", "kind": "kind", "directed": True},
+        {"table": "friends", "columns": {"source": "a", "target": "b", "kind": "kind"}},
     ],
     debezium.Tables,
 )
@@ -106,7 +105,7 @@ def row(table: str, said: PersonRow | TieRow | None, **more: Any) -> RowChange:
 
 
 SEVEN = PersonRow("7", {"gender": "f", "age": "31", "health": None})
-FRIENDS = TieRow("7", "8", "friend", is_directed=True)
+FRIENDS = TieRow("7", "8", "friend", is_directed=False)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -303,7 +302,7 @@ def test_tables_that_are_not_listed_are_named(tmp_path, caplog) -> None:
         def other_tables(self, names: Collection[str]) -> None:
             named.append(names)
 
-    counts = world.run(ingest={"event_format": TABLES}, observer=Names())
+    counts = world.run(ingest={"tables": TABLES}, observer=Names())
     assert (counts.applied, counts.ignored) == (0, 41)
     assert len(named[-1]) == debezium.OTHER_TABLES_MAX
     assert "public.orders0" in named[-1]
@@ -316,7 +315,7 @@ def test_a_table_that_matches_nothing_is_named_with_those_that_came(tmp_path, ca
     """People come and no tie does, since the table of ties has another name."""
     log = [json.dumps(change("c", None, ANN)).encode()]
     log += [json.dumps(change("c", None, TIE, "friendships")).encode()]
-    World(tmp_path, [log], schema=SCHEMA).run(ingest={"event_format": TABLES})
+    World(tmp_path, [log], schema=SCHEMA).run(ingest={"tables": TABLES})
     (line,) = (each for each in caplog.records if "no row came" in each.message)
     assert line.fields["tables"] == "missing:friends,came:public.friendships"
 
@@ -337,12 +336,10 @@ paths = ["rows.jsonl"]
 LISTED = """
 [[source.tables]]
 table = "public.people"
-id = "person_id"
-attributes = { gender = "sex" }
+columns = { id = "person_id", gender = "sex" }
 [[source.tables]]
 table = "public.friends"
-source = "a"
-target = "b"
+columns = { source = "a", target = "b" }
 """
 
 
@@ -350,23 +347,22 @@ def test_the_list_of_tables_is_read(tmp_path) -> None:
     """Those of people and of ties; the source is read by them."""
     path = tmp_path / "ktsafe.toml"
     path.write_text(BASE + LISTED)
-    people, ties = config.wrapping(config.load(path).config.source)
-    assert people == debezium.MirroredTable(
-        "public.people", id="person_id", attributes={"gender": "sex"}
-    )
-    assert ties == debezium.MirroredTable("public.friends", source="a", target="b")
+    people, ties = config.load(path).config.source.tables
+    assert people == debezium.MirroredTable("public.people", {"id": "person_id", "gender": "sex"})
+    assert ties == debezium.MirroredTable("public.friends", {"source": "a", "target": "b"})
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (BASE + 'event_format = "cloudevents"' + LISTED, "go together"),
         (BASE + LISTED[LISTED.rindex("[[") :], "no table of people"),
         (BASE + LISTED + LISTED[LISTED.rindex("[[") :], "twice"),
         (BASE + LISTED.replace("gender", "hat"), "no attribute"),
-        (BASE + LISTED.replace("id =", "hat ="), "hat"),
-        (BASE + LISTED.replace('target = "b"', ""), "source, target"),
-        (BASE + LISTED.replace('target = "b"', 'target = "b"\nid = "c"'), "source, target"),
+        (BASE + LISTED.replace("id =", "hat ="), "id, or source"),
+        (BASE + LISTED.replace(', target = "b"', ""), "id, or source and target"),
+        (BASE + LISTED.replace('target = "b"', 'target = "b", hat = "c"'), "id, or source"),
+        (BASE + LISTED.replace('target = "b"', 'target = "b", id = "c"'), "no attribute"),
+        (BASE.replace('"age"]', '"age", "id"]') + LISTED, "'id' cannot name an attribute"),
     ],
 )
 def test_a_list_that_cannot_be_is_refused(tmp_path, text: str, words: str) -> None:

@@ -5,10 +5,13 @@ import json
 
 import pytest
 
+from ktsafe import Schema
 from ktsafe.connectors.base import Record
 from ktsafe.stream.ingest import envelopes, events
 from ktsafe.stream.ingest.events import REASONS, MalformedEvent
+from ktsafe.stream.ingest.judge import Judge
 
+SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))
 TIME = "2026-01-01T00:00:00Z"
 BODIES = [
     ("vertex.upsert", {"id": "p1", "attributes": {"gender": "f", "age": None}}),
@@ -16,7 +19,7 @@ BODIES = [
     ("edge.add", {"source": "p1", "target": "p2"}),
     ("edge.remove", {"source": "p1", "target": "p2"}),
 ]
-decode = envelopes.decoder("cloudevents")
+decode = envelopes.decode
 
 
 def record(value, headers=()):
@@ -45,9 +48,24 @@ def test_an_envelope_carries_the_event_of_a_plain_record(wrap, prefix, kind, dat
 
 
 def test_a_plain_record_is_decoded_as_ever():
-    """Without the option nothing changes."""
-    value = b'{"type":"vertex.delete","id":"p1"}'
-    assert envelopes.decoder("plain")(record(value)) == events.decode(value)
+    """A record without a version of CloudEvents is none, whatever is in an attribute."""
+    for more in ('"id":"p1"', '"id":"p1","attributes":{"specversion":"1.0"},"data":1'):
+        value = f'{{"type":"vertex.upsert",{more}}}'.encode()
+        assert decode(record(value)) == events.decode(value)
+
+
+def test_envelopes_and_plain_records_may_come_mixed():
+    """Each is known by itself: the id of an envelope is never taken for that of a person."""
+    mixed = [record(f'{{"type":"vertex.delete","id":"p0","time":"{TIME}"}}'.encode())]
+    for escaped in (b"specversion", b"\\u0073pecversion"):
+        value = structured("vertex.delete", {"id": "p1"}).value
+        mixed.append(record(value.replace(b"specversion", escaped)))
+    # Its data would be a plain event of another time.
+    mixed.append(binary("vertex.delete", {"type": "vertex.delete", "id": "p1", "time": 0}))
+    judged = Judge(SCHEMA, record_bytes_max=10_000).judge(mixed)
+    assert not judged.letters
+    assert [change.id for change in judged.changes] == ["p0", "p1", "p1", "p1"]
+    assert len({change.stamp.time_us for change in judged.changes}) == 1
 
 
 def test_the_time_of_the_envelope_counts():
@@ -69,7 +87,8 @@ def test_a_leap_second_is_the_end_of_its_minute(wrap):
     ("bad", "reason"),
     [
         (record(b"SECRET"), "malformed_json"),
-        (record(b'{"type":"vertex.delete","id":"SECRET"}'), "missing_field"),
+        (record(b'{"type":"vertex.delete","id":"SECRET","specversion":"1.0"}'), "missing_field"),
+        (record(b'{"type":"vertex.delete","id":"SECRET","specversion":1}'), "wrong_type"),
         (record(b'{"specversion":"1.0","type":"vertex.delete"}'), "missing_field"),
         (structured("SECRET", {"id": "a"}), "unknown_event_type"),
         (structured("vertex.delete", {"id": 7}), "wrong_type"),

@@ -81,7 +81,7 @@ def test_a_store_on_disk_does_the_same(tmp_path) -> None:
 def test_every_release_shows_what_the_database_held_at_its_slot(tmp_path, seed: int) -> None:
     """Of one partition or three, with the service and its slots: the truth at each of them."""
     world, at = _world(tmp_path, seed)
-    world.run(ingest={"event_format": tables()})
+    world.run(ingest={"tables": tables()})
     assert world.cuts
     assert not world.letters
     for name, (people, ties) in world.cuts.items():
@@ -115,7 +115,7 @@ def test_a_backup_of_rows_goes_on_to_the_same_bytes(tmp_path, seed: int) -> None
     """Restored in the midst, with the first releases at the sink, and with all of them."""
     folder = tmp_path / "private"
     world, at = _world(folder, seed, store=disk_store(folder / STORE, SCHEMA))
-    rows = {"event_format": tables()}
+    rows = {"tables": tables()}
     world.run(ingest=rows, stopping=lambda: bool(world.releases.releases))
     store = world.open_store()
     assert store.holds_rows
@@ -145,7 +145,7 @@ def test_the_manifest_says_which_ties_counted(tmp_path, ties: str | frozenset[st
     told.append(envelope("d", "ties", before=rows[0], s=60_000))
     schema = dataclasses.replace(SCHEMA, ties=ties, expect_absent=frozenset({"ill"}))
     world = World(tmp_path, [[value for _, value in told]], schema=schema)
-    world.run(ingest={"event_format": tables()})
+    world.run(ingest={"tables": tables()})
     asked = jsonschema.Draft202012Validator(
         json.loads(Path("docs/schemas/release-manifest.schema.json").read_text())
     )
@@ -259,7 +259,7 @@ def test_no_row_is_late_or_ahead_of_time() -> None:
 
 def test_several_tables_may_tell_of_one_person() -> None:
     """It is there while one of them does; for each attribute one row counts, then the other."""
-    listed = (MirroredTable("people", id="id"), MirroredTable("profiles", id="person"))
+    listed = (MirroredTable("people", {"id": "id"}), MirroredTable("profiles", {"id": "person"}))
     told = [
         envelope("c", "people", after={"id": 1, "gender": "f"}),
         envelope("c", "profiles", after={"person": 1, "age": 30, "health": "ill"}),
@@ -324,9 +324,9 @@ def test_a_state_of_events_is_no_mirror_and_a_mirror_takes_no_events(tmp_path) -
     events = World(tmp_path / "a", [[_event()]], schema=SCHEMA)
     events.run()
     with pytest.raises(StateMismatch, match="new state folder"):
-        events.run(ingest={"event_format": tables()})
+        events.run(ingest={"tables": tables()})
     rows = World(tmp_path / "b", [[value for _, value in PEOPLE]], schema=SCHEMA)
-    rows.run(ingest={"event_format": tables()})
+    rows.run(ingest={"tables": tables()})
     with pytest.raises(StateMismatch, match=r"source\.tables"):
         rows.run()
     store = rows.open_store()

@@ -63,7 +63,7 @@ def opened(packed: Path, folder: Path) -> Path:
         archive.extractall(folder, filter="data")
     config = folder / "ktsafe.toml"
     text = config.read_text().replace('schema_file = "schema.toml"\n', "")
-    text = text.replace("[metrics]\nenabled = false\n", "[metrics]\nport = 0\n")
+    text = text.replace("[metrics]\nenabled = false\n", '[metrics]\nlisten = "127.0.0.1:0"\n')
     config.write_text(f"{text}\n{(folder / 'schema.toml').read_text()}")
     return config
 

@@ -51,7 +51,7 @@ def test_anonymization_is_partitioned_with_cached_pivots_and_kt_tree(
         "dead_letters": {"kind": "files", "path": "letters.jsonl"},
         "state": {"folder": "state"},
         "release": {"every": "15d"},
-        "metrics": {"port": 0},
+        "metrics": {"listen": "127.0.0.1:0"},
         # On a busy machine each release would wait for its attacks, which are not asked here.
         "attack": {"budget": 0},
     }

@@ -26,7 +26,7 @@ TOKEN = "0123456789abcdef"  # noqa: S105 -- of this test only
 def settings(folder: Path, **metrics: object) -> config.Settings:
     """Return checked settings with keys of [metrics]."""
     text = (Path(__file__).parents[3] / "ops/examples/files.toml").read_text(encoding="utf-8")
-    document = tomllib.loads(text) | {"metrics": {"port": 0, **metrics}}
+    document = tomllib.loads(text) | {"metrics": {"listen": "127.0.0.1:0", **metrics}}
     return config.check(document, folder, "test")
 
 

@@ -221,7 +221,7 @@ def test_an_address_in_use_is_refused_with_advice(metrics: PrometheusMetrics) ->
     """A second server on the same port cannot start, and the error says what to do."""
     with (
         StatusServer(Endpoints(metrics), port=0) as first,
-        pytest.raises(Misconfigured, match=r"\[metrics\] port") as caught,
+        pytest.raises(Misconfigured, match=r"\[metrics\] listen") as caught,
     ):
         StatusServer(Endpoints(metrics), port=first.port)
     assert caught.value.subject == f"127.0.0.1:{first.port}"
@@ -229,7 +229,7 @@ def test_an_address_in_use_is_refused_with_advice(metrics: PrometheusMetrics) ->
 
 def test_a_foreign_address_is_refused_with_advice(metrics: PrometheusMetrics) -> None:
     """An address that this machine does not have cannot be listened on."""
-    with pytest.raises(Misconfigured, match=r"\[metrics\] host"):
+    with pytest.raises(Misconfigured, match=r"\[metrics\] listen"):
         StatusServer(Endpoints(metrics), host="192.0.2.1", port=0)
 
 
