@@ -1,4 +1,4 @@
-"""Protocols of a service's source, dead-letter sink, release sink and reader.
+"""Protocols of source, dead-letter sink, release sink and reader, and their errors.
 
 Every implementation (`files`, `kafka_topics`, and one in memory for tests) passes the contract
 tests of `ktsafe_lab.contracts`, and so should yours: docs/plug-ins.md.
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
+
+from ktsafe.errors import OperationFailed
 
 MANIFEST = "manifest.json"
 """Name of the release file that lists all others with their sha256."""
@@ -305,3 +307,36 @@ class ReleaseReader(Protocol):
 
     def close(self) -> None:
         """Release every resource. Safe to call twice."""
+
+
+# Errors of the connectors, named by the operator's remedy.
+
+
+class ConnectorError(OperationFailed):
+    """Base of every error a connector raises."""
+
+
+class Unavailable(ConnectorError):
+    """The other side does not answer or refused for now: retry, bounded."""
+
+
+class SourceMismatch(ConnectorError):
+    """The source is not the one the stored offsets belong to.
+
+    Refuse to start.
+    """
+
+
+class OffsetLost(ConnectorError):
+    """A stored offset is no longer retained by the source.
+
+    Refuse to start.
+    """
+
+
+class SinkConflict(ConnectorError):
+    """The sink's release is ahead of ours, or differs: refuse."""
+
+
+class Misconfigured(ConnectorError):
+    """The connector's settings cannot work: refuse to start."""

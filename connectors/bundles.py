@@ -1,25 +1,30 @@
-"""Checks of release bundles, the same for every sink and reader."""
+"""Checks of release bundles, the same for every sink and reader, and of their files."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 import os
+import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeGuard
 
 import msgspec
 
 from ktsafe.connectors.base import (
     MANIFEST,
     WITHDRAWN,
+    Misconfigured,
     PublishedRelease,
     ReleaseBundle,
     ReleaseReader,
+    SinkConflict,
 )
-from ktsafe.connectors.errors import Misconfigured, SinkConflict
-from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 """A manifest lists a few files and the schema; a greater one is none."""
@@ -224,3 +229,72 @@ def put_in_place(temporary: Path, target: Path) -> None:
         return
     temporary.rename(target)
     sync_folder(target.parent)
+
+
+# Opens regular files only, where others may have put something else.
+#
+# A pipe would keep a reader waiting for ever, and a device (or a link to one) would never end.
+
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether `name` is a plain, visible file name on all platforms."""
+    return _SAFE_NAME.fullmatch(name) is not None
+
+
+def is_passing(error: BaseException | None) -> TypeGuard[OSError]:
+    """Whether a file failed to open for a passing reason."""
+    return isinstance(error, OSError) and error.errno in _PASSING
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """Open a regular file for reading.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, or is no regular file.
+    """
+    # Looked at before, since opening a device may act on it; and after, since it may be swapped.
+    _check_regular(path, path.stat())
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _check_regular(path, os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")
+    except OSError:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path, bytes_max: int) -> bytes:
+    """Return the bytes of a regular file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is no regular file, or has more than `bytes_max` bytes.
+    """
+    with open_regular(path) as file:
+        data = file.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return data
+
+
+def digest_regular(path: Path) -> str:
+    """Return the sha256 of a regular file, hexadecimal.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is no regular file.
+    """
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_regular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))

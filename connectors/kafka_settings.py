@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.connectors.secrets import SecretUnreadable, check_private, read_secret
 
 _Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]

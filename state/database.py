@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 import rocksdict
 
-from ktsafe.state.errors import (
+from ktsafe.state.base import (
     StateCorrupted,
     StateError,
     StateFull,

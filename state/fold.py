@@ -1,8 +1,10 @@
 """Folds the log of changes into the graph.
 
-What every commit said is resolved. changes ──┐ downs  ───┼──▶ numbers, latest stamp of each tie,
-what departures cover ──▶ arrays of a snapshot people ───┘
-└──▶ places, ties, stamps
+What every commit said is resolved:
+
+    changes ──┐
+    downs  ───┼──▶ numbers, latest stamp of each tie, what departures cover ──▶ arrays of a snapshot
+    people ───┘                                                            └──▶ places, ties, stamps
 
 What was resolved stays in memory, and what is said from then on is taken in: a cut costs what was
 said since the last one, and a pass over the ties. Pages are written seldom (`Folded.writes`); a
@@ -21,22 +23,24 @@ from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import change_log, keys
+from ktsafe.state.base import Progress
 from ktsafe.state.change_log import (
     HASH,
     LoggedRows,
     TieChanges,
+    counting,
+    mark_of_row,
     people_of,
     rows_of,
     tie_changes,
+    way_of,
 )
 from ktsafe.state.database import StoredRows
 from ktsafe.state.ledger import Writes
-from ktsafe.state.marks import counting, mark_of_row, way_of
 from ktsafe.state.number_pages import NumberPages
 from ktsafe.state.registers import MARK, Origins, decoded, forget_downs
 from ktsafe.state.rows import CLOCK, tie_of, written
 from ktsafe.state.snapshot import Categories, GraphArrays, lower, pair_codes, upper
-from ktsafe.state.store_progress import Progress
 from ktsafe.state.tie_pages import MarkedPages, Registers, Stamps
 
 

@@ -1,17 +1,23 @@
 """Layouts of keys and values, one column family each.
 
-Keys are big-endian, columns little-endian. people    <hash:16>     -> msgpack [id, up, down,
-{attribute: [mark, value]}, life] downs     <hash:16>     -> mark: of everybody who is remembered as
-deleted changes   <commit:u64>  -> msgpack: what a commit said of people and ties, in columns places
-<page:u32>    -> msgpack: whose the numbers of a page are, and what people show ties
-<first:u64>   -> the codes of a page of ties, ascending stamps    <first:u64>   -> the stamps of the
-same ties, in columns <mark:u32><first:u64> of ties with a kind or direction (`ktsafe.state.marks`)
-meta      format | schema | counted | secret | progress origins | kinds | attributes | identity
-position/<origin:u32> -> msgpack [next_offset, time_us_max] or [..., passed] ledger    cut | count |
-erased | sequence/<n:u64> | release/<index:u64> -> JSON past/<n:u64>          -> zlib of msgpack
-[index of the first, [releases]] pages                 -> msgpack {name: <digest><index:u64>} coming
--> JSON pages     @<index:u64><name>    -> bytes, the mechanism's own rows      drawn in
-`ktsafe.state.rows`
+Keys are big-endian, columns little-endian.
+
+    people    <hash:16>     -> msgpack [id, up, down, {attribute: [mark, value]}, life]
+    downs     <hash:16>     -> mark: of everybody who is remembered as deleted
+    changes   <commit:u64>  -> msgpack: what a commit said of people and ties, in columns
+    places    <page:u32>    -> msgpack: whose the numbers of a page are, and what people show
+    ties      <first:u64>   -> the codes of a page of ties, ascending
+    stamps    <first:u64>   -> the stamps of the same ties, in columns
+              <mark:u32><first:u64> of ties with a kind or direction (`ktsafe.state.change_log`)
+    meta      format | schema | counted | secret | progress
+              origins | kinds | attributes | identity
+              position/<origin:u32> -> msgpack [next_offset, time_us_max] or [..., passed]
+    ledger    cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
+              past/<n:u64>          -> zlib of msgpack [index of the first, [releases]]
+              pages                 -> msgpack {name: <digest><index:u64>}
+              coming                -> JSON
+    pages     @<index:u64><name>    -> bytes, the mechanism's own
+    rows      drawn in `ktsafe.state.rows`
 
 A commit reads and writes the registers of the people it tells of, and puts what it says of ties
 into `changes` without reading anything. A fold (`ktsafe.state.fold`) resolves `changes` into

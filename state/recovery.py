@@ -14,8 +14,8 @@ import msgspec
 
 from ktsafe import Schema
 from ktsafe.state import keys
+from ktsafe.state.base import Position, Progress, StateMismatch
 from ktsafe.state.database import Database, Storage, StoredRows
-from ktsafe.state.errors import StateMismatch
 from ktsafe.state.fold import Known
 from ktsafe.state.folder import (
     DATABASE,
@@ -29,7 +29,6 @@ from ktsafe.state.folder import (
 from ktsafe.state.ledger import EMPTY, Writes
 from ktsafe.state.registers import Origin, Origins
 from ktsafe.state.snapshot import Categories
-from ktsafe.state.store_progress import Position, Progress
 
 
 @dataclasses.dataclass(slots=True)

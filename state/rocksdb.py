@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from ktsafe import Schema
+from ktsafe.state.base import Progress, StateError
 from ktsafe.state.database import Database
-from ktsafe.state.errors import StateError
 from ktsafe.state.folder import (
     CUTS,
     DATABASE,
@@ -33,7 +33,6 @@ from ktsafe.state.folder import (
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.recovery import Recovered, check_schema, open_database, open_witness, recover
 from ktsafe.state.store import GraphStore, KeptCut
-from ktsafe.state.store_progress import Progress
 
 
 class RocksDBStore(GraphStore):

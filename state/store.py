@@ -6,7 +6,7 @@ State semantics (each register merges by maximum stamp):
 - per attribute a value; it counts iff its stamp > down, so a re-created vertex starts blank;
 - per edge {min, max}, kind and direction whether it is present; it exists iff present, both ends
   exist and its stamp exceeds both `down`s. It waits while an end does not exist. Which of those
-  between two people make a tie is the schema's choice (`ktsafe.state.marks`).
+  between two people make a tie is the schema's choice (`ktsafe.state.change_log`).
 
 Existence is derived, never stored. People are merged when they are committed; what was said of ties
 is kept as it was said, and resolved by a fold: at a cut, when the graph is asked for, and when more
@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.state import change_log, keys
+from ktsafe.state.base import Position, Progress, StateError, StateUnusable, counted
 from ktsafe.state.change_log import LoggedRows
 from ktsafe.state.changes import RowChange, TableCleared, Told
 from ktsafe.state.database import Storage, StoredRows
-from ktsafe.state.errors import StateError, StateUnusable
 from ktsafe.state.fold import Folded
 from ktsafe.state.folder import corrupted
 from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
@@ -38,7 +38,6 @@ from ktsafe.state.recovery import Recovered, meta_rows
 from ktsafe.state.registers import AlteredPeople, VertexRecord, decoded
 from ktsafe.state.rows import CLOCK, Resolved, resolve
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
-from ktsafe.state.store_progress import Position, Progress, counted
 
 LOGGED_MIN: Final = 100_000
 """Changes that wait for a fold without a cut, at least: some 5 MB, which are read in a moment."""

@@ -3,7 +3,7 @@
     code = lower number << 32 | upper number << 1 | whether the tie is there
 
 Codes of all pages are read for every release; stamps only of pages that may change. A page has the
-name of its first tie; before it stands the mark of its ties (`ktsafe.state.marks`), if it is not 0.
+name of its first tie; before it stands the mark of its ties, if it is not 0 (`change_log`).
 """
 
 from __future__ import annotations

@@ -46,10 +46,10 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
         "feed": Place("feed", "feed"),
     },
     "A running service": {
-        "status": Place("status", "status"),
-        "release": Place("release", "app"),
-        "erase": Place("erase", "erase"),
-        "rebase": Place("rebase", "rebase"),
+        "status": Place("running", "status"),
+        "release": Place("running", "release"),
+        "erase": Place("running", "erase"),
+        "rebase": Place("running", "rebase"),
         "state": Place("state", "app"),
     },
     "Releases": {
@@ -71,6 +71,7 @@ Examples:
   ktsafe COMMAND --help                 what a command does, and its options"""
 
 MOVED: Final = {
+    "release now": "release CONFIG",
     "topics": "config CONFIG --topics",
     "feed generate": "feed --out FILE",
     "feed send": "feed FILE --to CONFIG",

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import enum
 
-from ktsafe.connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
+from ktsafe.connectors.base import OffsetLost, SinkConflict, SourceMismatch, Unavailable
 from ktsafe.errors import BelowMinimumUtility, Infeasible, KtsafeError, NotKTSafe
-from ktsafe.state.errors import StateError, StateFull
+from ktsafe.state.base import StateError, StateFull
 
 
 class ConfigError(KtsafeError):

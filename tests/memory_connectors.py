@@ -18,12 +18,14 @@ from ktsafe.connectors import bundles
 from ktsafe.connectors.base import (
     MANIFEST,
     DeadLetter,
+    OffsetLost,
     PublishedRelease,
     Record,
     ReleaseBundle,
+    SourceMismatch,
     TopicPartition,
+    Unavailable,
 )
-from ktsafe.connectors.errors import OffsetLost, SourceMismatch, Unavailable
 
 
 class Crash(BaseException):

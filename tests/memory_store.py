@@ -11,11 +11,10 @@ from pathlib import Path
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.errors import StateUnusable
+from ktsafe.state.base import Position, Progress, StateUnusable
 from ktsafe.state.ledger import PendingCut, Writes
 from ktsafe.state.recovery import initialize, recover
 from ktsafe.state.store import GraphStore
-from ktsafe.state.store_progress import Position, Progress
 
 Families = dict[str, dict[bytes, bytes]]
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.connectors.signing import FileSigner, Signer
+from ktsafe.connectors.secrets import FileSigner, Signer
 from ktsafe.stream.files.certificates import seal_manifest, verified
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.files.releases_write import (

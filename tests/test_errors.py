@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-import ktsafe.connectors.errors
+import ktsafe.connectors.base
 import ktsafe.errors
-import ktsafe.state.errors
+import ktsafe.state.base
 import ktsafe.stream.errors
 from ktsafe.errors import KtsafeError, OperationFailed
 
 MODULES = (
-    ktsafe.connectors.errors,
+    ktsafe.connectors.base,
     ktsafe.errors,
-    ktsafe.state.errors,
+    ktsafe.state.base,
     ktsafe.stream.errors,
 )
 KINDS = sorted(

@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ktsafe.connectors.base import DeadLetter
-from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.base import DeadLetter, Unavailable
 from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep, unescaped
 
 

@@ -14,10 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ktsafe.connectors.base import Record, TopicPartition
-from ktsafe.connectors.errors import ConnectorError, Misconfigured, OffsetLost, SourceMismatch
-from ktsafe.connectors.files.lines import CutLine
-from ktsafe.connectors.files.streams import Stream, head_digest, open_stream, same_head
+from ktsafe.connectors.base import (
+    ConnectorError,
+    Misconfigured,
+    OffsetLost,
+    Record,
+    SourceMismatch,
+    TopicPartition,
+)
+from ktsafe.connectors.files.streams import CutLine, Stream, head_digest, open_stream, same_head
 from ktsafe.connectors.letters import RECORD_BYTES_MAX, TRUNCATED, TRUNCATED_SHA256
 
 log = logging.getLogger(__name__)

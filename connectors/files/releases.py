@@ -10,9 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, WITHDRAWN, PublishedRelease, ReleaseBundle
-from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
-from ktsafe.connectors.regular_files import digest_regular, is_safe_name, read_regular
+from ktsafe.connectors.base import (
+    MANIFEST,
+    WITHDRAWN,
+    Misconfigured,
+    PublishedRelease,
+    ReleaseBundle,
+    SinkConflict,
+    Unavailable,
+)
+from ktsafe.connectors.bundles import digest_regular, is_safe_name, read_regular
 
 LOCK = ".lock"
 TEMPORARY = ".tmp-"

@@ -2,9 +2,12 @@
 
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import _quiet_import
-from ktsafe.connectors.kafka_topics.dead_letter_topic import KafkaDeadLetterSink
+from ktsafe.connectors.kafka_topics.dead_letter_topic import (
+    KafkaDeadLetterSink,
+    read_records,
+    send_values,
+)
 from ktsafe.connectors.kafka_topics.kafka_source import KafkaSource
-from ktsafe.connectors.kafka_topics.plain_records import read_records, send_values
 from ktsafe.connectors.kafka_topics.release_reader import KafkaReleaseReader
 from ktsafe.connectors.kafka_topics.release_sink import KafkaReleaseSink
 from ktsafe.connectors.kafka_topics.topics import Role, TopicSpec, check_topics, create_topics

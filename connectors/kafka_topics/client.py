@@ -16,7 +16,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
+from ktsafe.connectors.base import ConnectorError, Misconfigured, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics.handshake import reach_some_broker
 

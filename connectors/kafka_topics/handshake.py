@@ -20,7 +20,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.connectors.kafka_settings import CLIENT_ID, KafkaSettings
 
 _BLOCK_BYTES: Final = 65_536

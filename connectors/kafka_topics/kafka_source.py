@@ -16,8 +16,14 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
-from ktsafe.connectors.base import Record, TopicPartition
-from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
+from ktsafe.connectors.base import (
+    Misconfigured,
+    OffsetLost,
+    Record,
+    SourceMismatch,
+    TopicPartition,
+    Unavailable,
+)
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
 from ktsafe.connectors.kafka_topics.fetched_records import FetchedRecords

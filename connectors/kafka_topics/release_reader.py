@@ -18,12 +18,18 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from ktsafe.connectors.errors import OffsetLost, SinkConflict, Unavailable
+from ktsafe.connectors.base import (
+    MANIFEST,
+    OffsetLost,
+    PublishedRelease,
+    ReleaseBundle,
+    SinkConflict,
+    Unavailable,
+)
+from ktsafe.connectors.bundles import is_safe_name
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks, client
 from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart
-from ktsafe.connectors.regular_files import is_safe_name
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,18 @@ from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
+from ktsafe.connectors.base import (
+    MANIFEST,
+    ConnectorError,
+    Misconfigured,
+    PublishedRelease,
+    ReleaseBundle,
+    Unavailable,
+)
+from ktsafe.connectors.bundles import is_safe_name
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks, client
-from ktsafe.connectors.kafka_topics.chunks import ReleasePart
-from ktsafe.connectors.kafka_topics.tail import last_release
-from ktsafe.connectors.regular_files import is_safe_name
+from ktsafe.connectors.kafka_topics.chunks import ReleasePart, last_release
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from kafka import errors as kafka_errors
 
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
 from ktsafe.connectors.kafka_topics.client import TopicInfo

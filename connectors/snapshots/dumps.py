@@ -21,8 +21,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.connectors.errors import Misconfigured
-from ktsafe.connectors.regular_files import digest_regular
+from ktsafe.connectors.base import Misconfigured
+from ktsafe.connectors.bundles import digest_regular
 from ktsafe.errors import BadLines, told_lines
 
 _VERTICES: Final = "vertices"

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from ktsafe.stream.service.control_wire import ask
+from ktsafe.stream.service.control import ask
 
 SIZES = {"small": (10_000, 50_000), "full": (1_000_000, 5_000_000)}
 CONFIG = """\

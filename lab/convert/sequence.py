@@ -41,7 +41,7 @@ from ktsafe.state.database import Database
 from ktsafe.state.folder import DATABASE, hold
 from ktsafe.state.ledger import SequenceRecord
 from ktsafe.state.ledger.ledger import COUNT, PAGES, SEQUENCE
-from ktsafe.state.ledger.pages import Pages
+from ktsafe.state.ledger.records import Pages
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.release.sequence_inputs import inputs_digest, is_of_auditor
 
@@ -70,7 +70,7 @@ def convert(folder: Path) -> str:
     ------
     SystemExit
         If none can go on with equal rows.
-    ktsafe.state.errors.StateLocked
+    ktsafe.state.base.StateLocked
         If a service runs.
     """
     store = folder / STORE

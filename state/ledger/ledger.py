@@ -26,14 +26,21 @@ from typing import Final
 
 import msgspec
 
-from ktsafe.state.ledger.pages import NextPages, Pages, StoredPages, Writes, prefix
-from ktsafe.state.ledger.past_releases import ROW, PastRelease, packed, unpacked
 from ktsafe.state.ledger.records import (
+    ROW,
     Erased,
+    NextPages,
+    Pages,
+    PastRelease,
     PendingCut,
     ReleaseRecord,
     SequenceRecord,
     Status,
+    StoredPages,
+    Writes,
+    packed,
+    prefix,
+    unpacked,
 )
 
 CUT: Final = b"cut"
@@ -84,8 +91,8 @@ class Ledger:
 
     Every change is written through before it counts.
 
-    Beside the releases it keeps the *pages* of the current sequence (`ktsafe.state.ledger.pages`).
-    They change with a release that is staged, and go when another sequence starts.
+    Beside the releases it keeps the *pages* of the current sequence. They change with a release
+    that is staged, and go when another sequence starts.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ktsafe.connectors.base import WITHDRAWN, ReleaseBundle, ReleaseReader
-from ktsafe.connectors.regular_files import is_safe_name
+from ktsafe.connectors.bundles import is_safe_name
 from ktsafe.seals.seals import reason_of
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hurried, say
@@ -254,7 +254,7 @@ def withdraw(
     tell those who have one.
     """
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.maintenance.withdrawals import marker, note
+    from ktsafe.stream.files.private_audits import marker, note
 
     audit = _audit_of(release, config)
     if not why.strip():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ktsafe.state.errors import StateError, StateUnusable
+from ktsafe.state.base import StateError, StateUnusable
 from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
@@ -225,7 +225,7 @@ def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
     from ktsafe.state.folder import hold
     from ktsafe.stream.config import places
     from ktsafe.stream.maintenance.backup import gone_meanwhile, parts_of
-    from ktsafe.stream.service.control_wire import ask
+    from ktsafe.stream.service.control import ask
 
     private = places.private_folder(settings)
     check_there(private, "read the state")

@@ -15,17 +15,17 @@ import msgspec
 
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.letters import PREFIX
-from ktsafe.connectors.signing import Signer
+from ktsafe.connectors.secrets import Signer
 from ktsafe.graph.inputs.tables.names import ENDS, ROLES
 from ktsafe.stream.config.connector_kinds import (
     ConnectorTable,
     DeadLettersTable,
+    Name,
     SigningTable,
     SinkTable,
     Site,
     SourceTable,
 )
-from ktsafe.stream.config.section import Name
 
 FILES_TOPIC: Final = "feed"
 """What a state keeps the offsets in files under."""
@@ -275,7 +275,7 @@ class FileSigningTable(SigningTable, frozen=True, kw_only=True, tag="file"):
 
     def signer(self, site: Site) -> Signer:
         """Return what signs with the key in the file."""
-        from ktsafe.connectors.signing import FileSigner
+        from ktsafe.connectors.secrets import FileSigner
 
         return FileSigner(site.path(self.key_file))
 

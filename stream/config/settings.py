@@ -24,20 +24,18 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.assessment import AttackSettings, check_installed, is_installed
 from ktsafe.stream.config.connector_kinds import (
     DeadLettersTable,
+    Positive,
+    Seconds,
+    Section,
     SigningTable,
     SinkTable,
     Site,
     SourceTable,
-    configuration_type,
-)
-from ktsafe.stream.config.connector_tables import BUILT_IN
-from ktsafe.stream.config.section import (
-    Positive,
-    Seconds,
-    Section,
     check_scheduler,
+    configuration_type,
     refuse_secrets,
 )
+from ktsafe.stream.config.connector_tables import BUILT_IN
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.config_errors import config_error_text, config_faults
 from ktsafe.stream.files.graphs import AttributesTable, CompositeSchema

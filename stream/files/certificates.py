@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
-from ktsafe.connectors.signing import Signer
+from ktsafe.connectors.secrets import Signer
 from ktsafe.seals.seals import log_root, signed_bytes
 from ktsafe.stream.files.releases_read import Release, ReleaseUnreadable
 from ktsafe.stream.files.releases_write import csv_lines, manifest_text, write_synced

@@ -1,8 +1,10 @@
-"""The private audit of a release in files: ids, claims, deferred people."""
+"""Private audits in files: ids, claims, deferred people, and notes of withdrawals."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -12,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit.sequence import Declared
-from ktsafe.connectors.regular_files import digest_regular, is_passing
+from ktsafe.connectors.base import WITHDRAWN
+from ktsafe.connectors.bundles import digest_regular, is_passing, sync_folder
 from ktsafe.errors import InvalidGraph, KtsafeError
+from ktsafe.state.base import StateCorrupted
 from ktsafe.state.database import RESTORE
-from ktsafe.state.errors import StateCorrupted
-from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.certificates import (
@@ -26,7 +28,7 @@ from ktsafe.stream.files.certificates import (
     read_permutation,
 )
 from ktsafe.stream.files.releases_read import Release
-from ktsafe.stream.files.releases_write import AUDIT, MAPPING
+from ktsafe.stream.files.releases_write import AUDIT, MAPPING, write_synced
 
 _Kind = TypeVar("_Kind")
 
@@ -295,3 +297,67 @@ def lost(release: ReleaseRecord, name: str = MAPPING) -> StateCorrupted:
     """Return the error of a private audit that changed."""
     subject = f"the private audit of {release.release_id} ({name})"
     return StateCorrupted("read the mapping", subject, RESTORE)
+
+
+# Withdrawn releases of a state.
+#
+# The private audit of each has a copy of its marker.
+#
+# The owner may delete a withdrawn release at the sink, with its marker. By the copy a service knows
+# that it must not send the release again. Behind the marker stands its sha256, so that a damaged
+# copy is told without the sink.
+
+_SUM_BYTES: Final = 65
+"""Of a sha256 in hexadecimal, and the end of its line."""
+
+
+def note(audit: Path, marker: bytes) -> None:
+    """Keep a release's marker in its private audit, synced.
+
+    It replaces an earlier one.
+
+    The folder is made where the audit was let go.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    audit.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Written beside it and put in its place: whole, whatever happens.
+    beside = audit / f".{WITHDRAWN}"
+    write_synced(beside, [marker, _sum(marker)])
+    beside.replace(audit / WITHDRAWN)
+    sync_folder(audit)
+
+
+def noted(audit: Path) -> bytes | None:
+    """Return the marker in the private audit of a release.
+
+    None if it was not withdrawn.
+
+    Raises
+    ------
+    StateCorrupted
+        If it is not as it was noted.
+    """
+    path = audit / WITHDRAWN
+    if not path.exists():
+        return None
+    told = path.read_bytes()
+    if told.endswith(b"}\n"):
+        return told  # An older version noted no sum.
+    marker, told_sum = told[:-_SUM_BYTES], told[-_SUM_BYTES:]
+    if told_sum != _sum(marker):
+        raise StateCorrupted("check the audit", str(path), "Withdraw the release again.")
+    return marker
+
+
+def _sum(marker: bytes) -> bytes:
+    return hashlib.sha256(marker).hexdigest().encode() + b"\n"
+
+
+def marker(release_id: str, time: str, why: str) -> bytes:
+    """Return the public marker of a withdrawn release."""
+    told = {"release_id": release_id, "withdrawn": time, "why": why}
+    return (json.dumps(told, indent=2) + "\n").encode()

@@ -22,20 +22,23 @@ from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN
-from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
+from ktsafe.connectors.bundles import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.graph.latest_graph import dark_pairs
 from ktsafe.graph.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.reader.readme import README
 from ktsafe.seals.seals import reason_of
-from ktsafe.stream.files.parquet import (
+from ktsafe.stream.files.release_tables import (
     EDGES_PARQUET,
+    STATISTICS,
     VERTICES_PARQUET,
     ParquetUnreadable,
+    Spent,
+    Statistics,
     holds_table,
+    read_statistics,
 )
-from ktsafe.stream.files.statistics_file import STATISTICS, Spent, Statistics, read_statistics
 
 if TYPE_CHECKING:
     import networkx as nx

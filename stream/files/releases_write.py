@@ -42,8 +42,13 @@ from ktsafe.graph.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.graph.numbering import Ids
 from ktsafe.reader.readme import README, readme
 from ktsafe.statistics.noisy_tables import NoisyTable
-from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
-from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
+from ktsafe.stream.files.release_tables import (
+    EDGES_PARQUET,
+    STATISTICS,
+    VERTICES_PARQUET,
+    statistics_text,
+    table_bytes,
+)
 from ktsafe.stream.slots import rfc3339
 
 if TYPE_CHECKING:

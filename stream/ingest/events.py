@@ -84,10 +84,10 @@ def _is_repeated_beside_the_odd(value: bytes) -> bool:
 #
 # The four types and their fields are the public format:
 #
-# {"type": "vertex.upsert", "id": "p1", "attributes": {"gender": "f"}, "time":
-# "2026-01-01T00:00:00Z"} {"type": "vertex.delete", "id": "p1", "time": ...} {"type": "edge.add",
-# "source": "p1", "target": "p2", "time": ..., "kind": "friend"} {"type": "edge.remove",   "source":
-# "p1", "target": "p2", "time": ..., "directed": true}
+#     {"type": "vertex.upsert", "id": "p1", "attributes": {"gender": "f"}, "time": ...}
+#     {"type": "vertex.delete", "id": "p1", "time": ...}
+#     {"type": "edge.add",      "source": "p1", "target": "p2", "time": ..., "kind": "friend"}
+#     {"type": "edge.remove",   "source": "p1", "target": "p2", "time": ..., "directed": true}
 #
 # `time` is RFC 3339 or epoch milliseconds; without it the record's own timestamp counts. Unknown
 # fields are ignored, so producers may add some. A key that is given twice in one object is refused:

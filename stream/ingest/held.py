@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from ktsafe import Schema
 from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.state.base import StateMismatch
 from ktsafe.state.changes import RowChange, TieRow, Told
-from ktsafe.state.errors import StateMismatch
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.ingest.debezium import RowJudge, Tables
 from ktsafe.stream.ingest.judge import Judge, RecordJudge

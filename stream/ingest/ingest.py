@@ -20,13 +20,19 @@ from operator import attrgetter
 from typing import Final
 
 from ktsafe import Schema
-from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
-from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.base import (
+    DeadLetter,
+    DeadLetterSink,
+    Record,
+    Source,
+    TopicPartition,
+    Unavailable,
+)
 from ktsafe.connectors.letters import RECORD_BYTES_MAX
+from ktsafe.state.base import Position
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore
-from ktsafe.state.store_progress import Position
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.held import (
     UNKNOWN_ROW,
@@ -254,7 +260,7 @@ class Ingest:
 
         Raises
         ------
-        ktsafe.connectors.errors.Unavailable
+        ktsafe.connectors.base.Unavailable
             If dead letters cannot be written. Everything stays held; call again.
         """
         held, identity = self._held, self._source.identity()

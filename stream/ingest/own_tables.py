@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe import MISSING, Schema
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.errors import BadLines, InvalidGraph, KtsafeError
 from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
@@ -53,7 +53,7 @@ class StoredTexts(dict[str | None, str | None]):
 # Text in columns, plain or gzipped, and Parquet.
 #
 # Implements `ktsafe.connectors.snapshots.dumps.TableReader`. Parquet files are an owner's own here,
-# and are read in this process; for those of others see `ktsafe.stream.files.parquet`.
+# and are read in this process; for those of others see `ktsafe.stream.files.release_tables`.
 
 KIND: Final = "kind"
 """The column of a dump's ties with their kinds, where the schema asks for some."""

@@ -24,8 +24,8 @@ from typing import Final
 
 import msgspec
 
-from ktsafe.connectors.regular_files import digest_regular, open_regular, read_regular
-from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.connectors.bundles import digest_regular, open_regular, read_regular
+from ktsafe.state.base import StateCorrupted, StateUnusable
 from ktsafe.state.folder import FROZEN, WITNESS, sync_folder, unusable, usable
 from ktsafe.state.inspection import overview
 from ktsafe.state.ledger import ReleaseRecord, Status

@@ -22,17 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import Schema
-from ktsafe.connectors.base import Source, TopicPartition
-from ktsafe.connectors.errors import OffsetLost, SourceMismatch
+from ktsafe.connectors.base import OffsetLost, Source, SourceMismatch, TopicPartition
 from ktsafe.errors import BadLines, InvalidGraph, raise_together
 from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 from ktsafe.graph.inputs.tables.table_files import table_at
+from ktsafe.state.base import Position, StateError, StateLocked, StateUnusable
 from ktsafe.state.bulk_load import BulkLoad, Registered
-from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.recovery import open_database
-from ktsafe.state.store_progress import Position
 from ktsafe.stream.config.places import IMPORTING, STORE
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import gathered
@@ -126,7 +124,7 @@ def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> Fee
     ------
     ConfigError
         If the offsets do not name every partition, or do not fit the feed.
-    ktsafe.connectors.errors.ConnectorError
+    ktsafe.connectors.base.ConnectorError
         If the source cannot be opened, or not at these offsets.
     """
     hint = "Name the next offset of every partition."

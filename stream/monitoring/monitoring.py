@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.connectors.secrets import SecretUnreadable, read_secret
-from ktsafe.stream.config.section import is_loopback
+from ktsafe.stream.config.connector_kinds import is_loopback
 from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.diagnosis import HEALTHY_WITHIN_S
@@ -140,7 +140,7 @@ class StatusServer(Listener):
 
     Raises
     ------
-    ktsafe.connectors.errors.Misconfigured
+    ktsafe.connectors.base.Misconfigured
         If the address cannot be listened on.
     """
 
@@ -286,7 +286,7 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
 
     Raises
     ------
-    ktsafe.connectors.errors.Misconfigured
+    ktsafe.connectors.base.Misconfigured
         If the address cannot be listened on, or there is no token where the settings say.
     """
     table = settings.config.metrics
@@ -305,7 +305,7 @@ def access_token(settings: Settings) -> str | None:
 
     Raises
     ------
-    ktsafe.connectors.errors.Misconfigured
+    ktsafe.connectors.base.Misconfigured
         If it cannot be read, or is too short to be one.
     """
     table = settings.config.metrics

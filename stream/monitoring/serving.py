@@ -25,7 +25,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self
 
-from ktsafe.stream.config.section import is_loopback
+from ktsafe.stream.config.connector_kinds import is_loopback
 
 LOOPBACK: Final = "127.0.0.1"
 TOKEN_CHARS_MIN: Final = 16

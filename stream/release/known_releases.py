@@ -20,8 +20,13 @@ from pathlib import Path
 import msgspec
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseReader
-from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.base import (
+    MANIFEST,
+    PublishedRelease,
+    ReleaseBundle,
+    ReleaseReader,
+    SinkConflict,
+)
 from ktsafe.state.ledger import ReleaseRecord, SequenceRecord, Status
 from ktsafe.stream.files.releases_read import Manifest, ReleaseUnreadable, read_manifest
 from ktsafe.stream.release.cut import Cut, PublishedCut, decrypt_cut

@@ -38,8 +38,8 @@ from ktsafe.sequence import (
     SequenceOptions,
     changes_between,
 )
+from ktsafe.state.base import StateCorrupted
 from ktsafe.state.database import RESTORE
-from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
 from ktsafe.statistics.noisy_tables import TrueChanges

@@ -22,9 +22,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
-from ktsafe.connectors.errors import SinkConflict, Unavailable
-from ktsafe.connectors.regular_files import digest_regular, is_passing
+from ktsafe.connectors.base import (
+    MANIFEST,
+    PublishedRelease,
+    ReleaseBundle,
+    ReleaseSink,
+    SinkConflict,
+    Unavailable,
+)
+from ktsafe.connectors.bundles import digest_regular, is_passing
 from ktsafe.errors import (
     AbsentFromGraph,
     BelowMinimumUtility,
@@ -33,7 +39,7 @@ from ktsafe.errors import (
     OperationFailed,
     WrittenOtherwise,
 )
-from ktsafe.state.errors import StateCorrupted, StateError
+from ktsafe.state.base import StateCorrupted, StateError
 from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.errors import FoundByAttack

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.audit.sequence import SequenceAuditor, UnknownSavedState
-from ktsafe.state.errors import StateMismatch
+from ktsafe.state.base import StateMismatch
 from ktsafe.state.ledger import Ledger, SequenceRecord
 from ktsafe.stream.process.logs import get_logger
 

@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 from ktsafe import PrivacyParams
 from ktsafe.audit import Overlap, Traced, Usefulness, audit_traced, trace, usefulness
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
-from ktsafe.connectors.signing import Signer
+from ktsafe.connectors.secrets import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
 from ktsafe.statistics.noisy_tables import NoisyTable, SecretBytes, noisy_tables
@@ -29,12 +29,12 @@ from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, a
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.audit_model import AttackFindings, Audit, StatisticsBudget
 from ktsafe.stream.files.certificates import seal_manifest, write_permutations
+from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
     release_figures,
 )
 from ktsafe.stream.files.releases_read import Manifest, Release, read_manifest, read_release
-from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import trim

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ktsafe.connectors.base import Source
-from ktsafe.state.errors import StateUnusable
+from ktsafe.state.base import StateUnusable
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.files.certificates import CERTIFICATE, VALUES
@@ -79,7 +79,7 @@ class Housekeeping:
 
         Raises
         ------
-        ktsafe.state.errors.StateUnusable
+        ktsafe.state.base.StateUnusable
             If it refuses and there is no later, with `now`: the next start erases.
         """
         try:

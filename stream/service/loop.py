@@ -14,8 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ktsafe.connectors.base import Source, TopicPartition
-from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.base import Source, TopicPartition, Unavailable
 from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, Ingest

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.connectors.snapshots import Dump, SnapshotSource, places
 from ktsafe.connectors.snapshots.dumps import remove
 from ktsafe.errors import KtsafeError

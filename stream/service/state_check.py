@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ktsafe import Schema
-from ktsafe.connectors.base import WITHDRAWN, ReleaseBundle
-from ktsafe.connectors.errors import Misconfigured, SinkConflict
-from ktsafe.connectors.regular_files import digest_regular
+from ktsafe.connectors.base import WITHDRAWN, Misconfigured, ReleaseBundle, SinkConflict
+from ktsafe.connectors.bundles import digest_regular
+from ktsafe.state.base import StateCorrupted
 from ktsafe.state.database import RESTORE
-from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.inspection import Examined, examine
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.recovery import of_another_schema, schema_digest
-from ktsafe.stream.files.private_audits import check_history, check_recorded
+from ktsafe.stream.files.private_audits import check_history, check_recorded, noted
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.maintenance.backup import Parts, unconfirmed
-from ktsafe.stream.maintenance.withdrawals import noted
 from ktsafe.stream.release.known_releases import (
     OpenReader,
     compare,

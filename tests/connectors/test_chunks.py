@@ -19,8 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST
-from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.base import MANIFEST, SinkConflict
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks
 from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart

@@ -12,8 +12,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from ktsafe.connectors.base import DeadLetter, Record, TopicPartition
-from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.base import (
+    DeadLetter,
+    Misconfigured,
+    Record,
+    SinkConflict,
+    TopicPartition,
+    Unavailable,
+)
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import (
     KafkaDeadLetterSink,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.base import Unavailable
 from ktsafe.connectors.files import FileDeadLetterSink, blank_dead_letters
 from ktsafe.connectors.letters import PREFIX
 from ktsafe_lab.contracts.letter_contract import BYTES_MAX, Found, LetterContract, letter

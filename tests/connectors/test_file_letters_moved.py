@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.base import Unavailable
 from ktsafe.connectors.files import FileDeadLetterSink
 from ktsafe.connectors.letters import PREFIX
 from ktsafe_lab.contracts.letter_contract import letter

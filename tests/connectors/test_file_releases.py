@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST
-from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.base import MANIFEST, Misconfigured, SinkConflict, Unavailable
 from ktsafe.connectors.files import (
     FileReleaseReader,
     FileReleaseSink,

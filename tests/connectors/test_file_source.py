@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.connectors.base import Record, TopicPartition
-from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch
+from ktsafe.connectors.base import Misconfigured, OffsetLost, Record, SourceMismatch, TopicPartition
 from ktsafe.connectors.files import (
     FileSource,
 )

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
 

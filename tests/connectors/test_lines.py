@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.connectors.files.lines import CutLine, LineReader
+from ktsafe.connectors.files.streams import CutLine, LineReader
 
 BLOCKS = st.lists(
     st.lists(st.sampled_from([b"\n", b"a", b"bc", b"\r", b"x" * 9]), max_size=8).map(b"".join)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.connectors.base import DeadLetter, TopicPartition
-from ktsafe.connectors.errors import OffsetLost, SinkConflict, Unavailable
+from ktsafe.connectors.base import DeadLetter, OffsetLost, SinkConflict, TopicPartition, Unavailable
 from ktsafe.connectors.letters import keep
 from ktsafe_lab.contracts.letter_contract import BYTES_MAX, Found, LetterContract, letter
 from ktsafe_lab.contracts.release_contract import FILES, ReleaseContract, stage

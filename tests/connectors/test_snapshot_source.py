@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ktsafe import Schema
-from ktsafe.connectors.base import Record, TopicPartition
-from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch
+from ktsafe.connectors.base import Misconfigured, OffsetLost, Record, SourceMismatch, TopicPartition
 from ktsafe.connectors.snapshots import SnapshotSource
 from ktsafe.stream.ingest.own_tables import OwnTables
 from tests.dumps import NOTHING, write_dump

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ktsafe.connectors.files import lines
+from ktsafe.connectors.files import streams
 from ktsafe.connectors.kafka_topics import kafka_source, release_sink
 from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX
 from ktsafe.state import database, store
@@ -45,7 +45,7 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "read from files",
             (
-                f"{lines.TAKE_BYTES_MAX // MIB} MiB per file, one record of "
+                f"{streams.TAKE_BYTES_MAX // MIB} MiB per file, one record of "
                 f"{_SETTINGS.record_bytes_max // MIB} MiB of a longer line"
             ),
             "the file waits",

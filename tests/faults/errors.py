@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 
-from ktsafe.connectors.errors import ConnectorError, Unavailable
-from ktsafe.state.errors import StateError, StateUnusable
+from ktsafe.connectors.base import ConnectorError, Unavailable
+from ktsafe.state.base import StateError, StateUnusable
 from tests.memory_connectors import Crash
 
 ENDS = (Crash, StateError, ConnectorError, OSError, RuntimeError)

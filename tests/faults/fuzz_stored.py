@@ -15,13 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from ktsafe.connectors.errors import ConnectorError
+from ktsafe.connectors.base import ConnectorError
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks
 from ktsafe.connectors.kafka_topics.release_reader import KafkaReleaseReader
 from ktsafe.errors import KtsafeError
-from ktsafe.state.errors import StateError
-from ktsafe.stream.files.parquet import holds_table, table_bytes
+from ktsafe.state.base import StateError
+from ktsafe.stream.files.release_tables import holds_table, table_bytes
 from ktsafe.stream.maintenance import backup
 
 BETWEEN = b"\x1e"

@@ -29,7 +29,7 @@ with atheris.instrument_imports(
         "ktsafe.connectors.kafka_settings",
         "ktsafe.stream.ingest.judge",
         "ktsafe.stream.config.settings",
-        "ktsafe.stream.ingest.envelopes",
+        "ktsafe.stream.ingest.judge",
         "ktsafe.stream.ingest.events",
         "ktsafe.stream.files.graphs",
         "ktsafe.stream.files.releases_read",
@@ -37,13 +37,13 @@ with atheris.instrument_imports(
         "ktsafe.connectors.bundles",
         "ktsafe.connectors.kafka_topics.chunks",
         "ktsafe.connectors.kafka_topics.release_reader",
-        "ktsafe.stream.files.parquet",
+        "ktsafe.stream.files.release_tables",
         "ktsafe.stream.maintenance.backup",
     ]
 ):
     from ktsafe.connectors.base import Record
     from ktsafe.errors import KtsafeError
-    from ktsafe.state.store_progress import Position
+    from ktsafe.state.base import Position
     from ktsafe.stream.config import settings
     from ktsafe.stream.files.releases_read import read_release
     from ktsafe.stream.ingest.events import REASONS

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.base import Unavailable
 from ktsafe.connectors.kafka_topics import (
     KafkaReleaseReader,
     KafkaReleaseSink,

@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from ktsafe.connectors.base import DeadLetter
-from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.base import DeadLetter, Unavailable
 from ktsafe.state import database
 from ktsafe.stream.ingest import ingest
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings

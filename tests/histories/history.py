@@ -24,13 +24,13 @@ from unittest import mock
 
 from ktsafe.connectors.base import MANIFEST, Source, TopicPartition
 from ktsafe.sequence import SequenceOptions
-from ktsafe.state.errors import StateUnusable
+from ktsafe.state.base import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
 from ktsafe.state.ledger import PendingCut, Status
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.maintenance import backup, erasure
-from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.mechanism import DueRelease
 from ktsafe.stream.release.snapshotter import Snapshotter

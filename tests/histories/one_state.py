@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from ktsafe.state.errors import StateLocked
+from ktsafe.state.base import StateLocked
 from ktsafe.state.ledger import Writes
 from ktsafe.state.store import GraphStore
 from tests.histories.surroundings import Actor

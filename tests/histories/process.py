@@ -7,12 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.base import StateCorrupted
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused, exit_code
-from ktsafe.stream.service.control_wire import Arguments
-from ktsafe.stream.service.operations import Operations
+from ktsafe.stream.service.control import Arguments
+from ktsafe.stream.service.service import Operations
 from tests.histories import feed, rows
 from tests.histories.one_state import Apart, LockedStore, Task, open_when_free
 from tests.histories.surroundings import Actor, Beside, LateSink, WatchedSource

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from ktsafe.connectors.errors import Misconfigured, Unavailable
+from ktsafe.connectors.base import Misconfigured, Unavailable
 from ktsafe.connectors.kafka_topics import (
     KafkaDeadLetterSink,
     KafkaSettings,

@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ktsafe.connectors.base import MANIFEST, ReleaseBundle
-from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.base import MANIFEST, Misconfigured, ReleaseBundle, SinkConflict, Unavailable
 from ktsafe.connectors.kafka_topics import (
     KafkaReleaseReader,
     KafkaReleaseSink,

@@ -8,8 +8,14 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
-from ktsafe.connectors.base import Source, TopicPartition
-from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
+from ktsafe.connectors.base import (
+    Misconfigured,
+    OffsetLost,
+    Source,
+    SourceMismatch,
+    TopicPartition,
+    Unavailable,
+)
 from ktsafe.connectors.kafka_topics import KafkaSettings, KafkaSource
 from ktsafe.connectors.kafka_topics import kafka_source as source_module
 from ktsafe_lab.contracts.source_contract import (

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.connectors.base import TopicPartition
-from ktsafe.connectors.errors import Misconfigured, OffsetLost, SinkConflict
+from ktsafe.connectors.base import Misconfigured, OffsetLost, SinkConflict, TopicPartition
 from ktsafe.connectors.kafka_topics import (
     KafkaReleaseReader,
     KafkaReleaseSink,

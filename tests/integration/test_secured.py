@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
+from ktsafe.connectors.base import ConnectorError, Misconfigured, Unavailable
 from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit

@@ -13,7 +13,7 @@ import ktsafe.state
 import ktsafe.stream
 from ktsafe.errors import KtsafeError
 from ktsafe.stream.errors import Exit, Refused, exit_code
-from ktsafe.stream.monitoring.remedies import REMEDIES
+from ktsafe.stream.monitoring.diagnosis import REMEDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNBOOK = (ROOT / "ops/runbook.md").read_text()

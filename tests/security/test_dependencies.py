@@ -16,7 +16,7 @@ import pytest
 
 from ktsafe.assess.utility import as_networkit
 from ktsafe.errors import InvalidParams
-from ktsafe.stream.files.parquet import ParquetMissing, table_bytes
+from ktsafe.stream.files.release_tables import ParquetMissing, table_bytes
 from tests.graphs import attributed
 from tests.naive import Small
 

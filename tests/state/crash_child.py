@@ -11,10 +11,10 @@ import sys
 
 from ktsafe.state import store as stores
 from ktsafe.state import tie_pages
+from ktsafe.state.base import Position
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status, pages
+from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status, records
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store_progress import Position
 from tests.state.support import SCHEMA
 
 PARTITION = ("feed", 0)
@@ -46,7 +46,7 @@ def pages_of(index: int) -> dict[str, bytes]:
 
 def main(path: str) -> None:
     """Commit batch after batch; cut, stage and publish now and then; prune now and then."""
-    pages.PART_BYTES = 4_000  # type: ignore[misc]
+    records.PART_BYTES = 4_000  # type: ignore[misc]
     stores.LOGGED_MIN = 100  # type: ignore[misc]
     tie_pages.TIES, tie_pages.TIES_MAX = 20, 30  # type: ignore[misc]
     store = RocksDBStore.open(path, SCHEMA)

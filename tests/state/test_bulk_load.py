@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from ktsafe.state import database, keys
+from ktsafe.state.base import Position, Progress, StateCorrupted
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
 from ktsafe.state.database import Database
-from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.folder import DATABASE
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store_progress import Position, Progress
-from ktsafe.stream.maintenance.remains import remains
+from ktsafe.stream.maintenance.erasure import remains
 from tests.state.support import SCHEMA, VALUES, exactly
 
 AT_US = 5

@@ -136,7 +136,7 @@ def test_pages_of_a_release_that_was_not_staged_go(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Written before a crash, they are on no disk once the store is opened again."""
-    monkeypatch.setattr("ktsafe.state.ledger.pages.PART_BYTES", 40)
+    monkeypatch.setattr("ktsafe.state.ledger.records.PART_BYTES", 40)
     store = RocksDBStore.open(path, SCHEMA)
     store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
     kept, lost = secrets.token_bytes(40), secrets.token_bytes(40)

@@ -9,7 +9,7 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.base import StateCorrupted
 from ktsafe.state.ledger import (
     EMPTY,
     Ledger,
@@ -21,8 +21,7 @@ from ktsafe.state.ledger import (
     Writes,
 )
 from ktsafe.state.ledger.ledger import COMING, COUNT, CUT, PAGES, PAST, RELEASE
-from ktsafe.state.ledger.pages import prefix
-from ktsafe.state.ledger.past_releases import packed, unpacked
+from ktsafe.state.ledger.records import packed, prefix, unpacked
 from tests.state.conftest import Handle
 
 
@@ -372,7 +371,7 @@ def test_pages_that_were_not_staged_do_not_exist(storage: Storage) -> None:
 
 def test_many_pages_are_written_in_parts(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole after a restart, whether they come at first, change, or go."""
-    monkeypatch.setattr("ktsafe.state.ledger.pages.PART_BYTES", 100)
+    monkeypatch.setattr("ktsafe.state.ledger.records.PART_BYTES", 100)
     handle.store.ledger.start_sequence(SequenceRecord("s", "digest", 5))
     for index in range(1, 5):
         pages = {f"p{i}": b"%d" % (i // index) * 40 for i in range(30 - index)}
@@ -393,7 +392,7 @@ def test_a_crash_between_parts_leaves_the_pages_of_the_release_before(
     take(ledger, 10)
     ledger.stage(record(1), before.items())
     take(ledger, 20)
-    monkeypatch.setattr("ktsafe.state.ledger.pages.PART_BYTES", 80)
+    monkeypatch.setattr("ktsafe.state.ledger.records.PART_BYTES", 80)
     storage.writes_left = n_writes
     with suppress(OSError):
         ledger.stage(record(2), after.items())
@@ -420,7 +419,7 @@ def test_pages_that_cannot_be_made_leave_nothing(
         yield "a", b"1" * 99
         raise MemoryError
 
-    monkeypatch.setattr("ktsafe.state.ledger.pages.PART_BYTES", 80)
+    monkeypatch.setattr("ktsafe.state.ledger.records.PART_BYTES", 80)
     ledger = storage.ledger()
     take(ledger, 10)
     with pytest.raises(MemoryError):

@@ -15,11 +15,12 @@ import pytest
 from ktsafe.connectors.base import (
     MANIFEST,
     WITHDRAWN,
+    Misconfigured,
     ReleaseBundle,
     ReleaseReader,
     ReleaseSink,
+    SinkConflict,
 )
-from ktsafe.connectors.errors import Misconfigured, SinkConflict
 
 CHUNK_BYTES = 4096
 """Small, so small releases have several chunks."""

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import pytest
 
-from ktsafe.connectors.base import Record, Source, TopicPartition
-from ktsafe.connectors.errors import OffsetLost, SourceMismatch
+from ktsafe.connectors.base import OffsetLost, Record, Source, SourceMismatch, TopicPartition
 
 
 class SourceWorld(Protocol):

@@ -68,7 +68,7 @@ def test_each_command_tells_each_state_by_its_code(state, tmp_path, monkeypatch,
     ("words", "code"),
     [
         (["status", "ktsafe.toml"], UNAVAILABLE),
-        (["release", "now", "ktsafe.toml"], UNAVAILABLE),
+        (["release", "ktsafe.toml"], UNAVAILABLE),
         (["releases", "read", "--kafka=127.0.0.1:1", "--topic=t", "--into=mine"], UNAVAILABLE),
         (["config", "ktsafe.toml"], OK),
         (["config", "nowhere.toml"], USAGE),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ktsafe.stream.commands.status import _lines
+from ktsafe.stream.commands.running import _lines
 from ktsafe.stream.files.audit_model import StatisticsBudget
 from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import (

@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from ktsafe.connectors.errors import Misconfigured
-from ktsafe.connectors.signing import FileSigner
+from ktsafe.connectors.base import Misconfigured
+from ktsafe.connectors.secrets import FileSigner
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.config import settings as configuration
 from ktsafe.stream.config.connector_kinds import SigningTable

@@ -15,7 +15,7 @@ from ktsafe.connectors.files import FileReleaseReader
 from ktsafe.reader import Withdrawn
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.maintenance.withdrawals import noted
+from ktsafe.stream.files.private_audits import noted
 from tests import sealed
 from tests.configurations import CONFIG
 

@@ -21,7 +21,12 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, compare
+from ktsafe.stream.files.release_tables import (
+    EDGES_PARQUET,
+    VERTICES_PARQUET,
+    ParquetUnreadable,
+    compare,
+)
 from ktsafe.stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
 from tests import running, services
 from tests.stream.files.test_releases_write import graphs, header, small

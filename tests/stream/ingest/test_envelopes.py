@@ -7,7 +7,7 @@ import pytest
 
 from ktsafe import Schema
 from ktsafe.connectors.base import Record
-from ktsafe.stream.ingest import envelopes, events
+from ktsafe.stream.ingest import events, judge
 from ktsafe.stream.ingest.events import REASONS, MalformedEvent
 from ktsafe.stream.ingest.judge import Judge
 
@@ -19,7 +19,7 @@ BODIES = [
     ("edge.add", {"source": "p1", "target": "p2"}),
     ("edge.remove", {"source": "p1", "target": "p2"}),
 ]
-decode = envelopes.decode
+decode = judge.decode
 
 
 def record(value, headers=()):

@@ -20,8 +20,8 @@ from ktsafe import Schema
 from ktsafe.connectors.snapshots.dumps import place_of, read_dump
 from ktsafe.reader.published import StudiedRelease
 from ktsafe.state import store as stores
+from ktsafe.state.base import StateMismatch
 from ktsafe.state.changes import Stamp, VertexUpsert
-from ktsafe.state.errors import StateMismatch
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.config.places import STORE
@@ -29,8 +29,7 @@ from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.ingest.debezium import MirroredTable
 from ktsafe.stream.ingest.own_tables import OwnTables
 from ktsafe.stream.maintenance import backup
-from ktsafe.stream.maintenance.erasure import erase_persons
-from ktsafe.stream.maintenance.remains import remains
+from ktsafe.stream.maintenance.erasure import erase_persons, remains
 from ktsafe.stream.service.state_check import check_parts
 from tests import feeds
 from tests.databases import scripts

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.connectors.base import TopicPartition
-from ktsafe.connectors.errors import OffsetLost
-from ktsafe.state.store_progress import Position
+from ktsafe.connectors.base import OffsetLost, TopicPartition
+from ktsafe.state.base import Position
 from ktsafe.stream.ingest.ingest import PASSING_S, Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.slots import Clocks

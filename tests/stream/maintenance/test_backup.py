@@ -12,14 +12,14 @@ import sys
 import pytest
 
 from ktsafe.connectors.base import WITHDRAWN
-from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.base import StateCorrupted, StateUnusable
 from ktsafe.state.folder import hold
 from ktsafe.state.inspection import examine
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.config.places import RESTORING, STORE, check_finished
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.private_audits import marker, note, noted
 from ktsafe.stream.maintenance import backup
-from ktsafe.stream.maintenance.withdrawals import marker, note, noted
 from ktsafe.stream.service.state_check import check_parts
 from tests import running, services
 from tests.memory_connectors import Crash
@@ -113,7 +113,7 @@ def is_held_for_others(store):
     """Ask another process, since a lock is its process's own."""
     code = """
 import pathlib, sys
-from ktsafe.state.errors import StateLocked
+from ktsafe.state.base import StateLocked
 from ktsafe.state.folder import hold
 try:
     with hold(pathlib.Path(sys.argv[1])):

@@ -21,7 +21,7 @@ from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.maintenance import erasure
-from ktsafe.stream.maintenance.remains import remains
+from ktsafe.stream.maintenance.erasure import remains
 from tests import running, services, sst_dump
 from tests.faults.erasures import found
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event

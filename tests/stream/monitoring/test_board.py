@@ -17,7 +17,7 @@ from ktsafe.stream.files.release_figures import (
     Secrets,
 )
 from ktsafe.stream.monitoring.board import SAMPLE_INTERVAL_S, TREND_S, StatusBoard
-from ktsafe.stream.monitoring.remedies import REMEDIES
+from ktsafe.stream.monitoring.diagnosis import REMEDIES
 from ktsafe.stream.monitoring.summary import PUBLISHED_MAX, Summary
 from ktsafe.stream.observer import Observers
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
 from ktsafe.stream.monitoring.diagnosis import Report

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.base import Misconfigured
 from ktsafe.stream.monitoring.board import StatusBoard
 from ktsafe.stream.monitoring.diagnosis import Report
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics

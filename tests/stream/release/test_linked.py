@@ -14,7 +14,7 @@ from ktsafe.audit.sequence import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.errors import NotKTSafe
 from ktsafe.seals.seals import check_seals, public_key
 from ktsafe.sequence import SequenceOptions
-from ktsafe.state.errors import StateCorrupted, StateMismatch
+from ktsafe.state.base import StateCorrupted, StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import seal_manifest, verified

@@ -8,10 +8,10 @@ import pytest
 
 from ktsafe.audit.sequence import saved_state
 from ktsafe.connectors.base import WITHDRAWN
-from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.base import StateCorrupted
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.files.private_audits import note, noted
 from ktsafe.stream.maintenance.backup import parts_of
-from ktsafe.stream.maintenance.withdrawals import note, noted
 from ktsafe.stream.release import linked
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.sequence_inputs import PREFIX, is_saved, pages_of

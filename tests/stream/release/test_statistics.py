@@ -10,9 +10,9 @@ import pytest
 from ktsafe.graph.datasets import uniform
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.ledger import ReleaseRecord, Status
+from ktsafe.stream.files.release_tables import STATISTICS, Spent
 from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_manifest, read_release
 from ktsafe.stream.files.releases_write import ReleaseHeader, write_release
-from ktsafe.stream.files.statistics_file import STATISTICS, Spent
 from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.snapshotter import FILES_PER_YEAR, share_micro, spent_micro
 from ktsafe.stream.slots import parse_slots

@@ -16,7 +16,7 @@ from typing import Any
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, ReleaseSink, Source
-from ktsafe.connectors.signing import Signer
+from ktsafe.connectors.secrets import Signer
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.snapshot import GraphSnapshot

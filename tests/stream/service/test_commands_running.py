@@ -50,7 +50,7 @@ def wait_for(condition):
 
 
 def test_a_running_service_takes_commands(site, tmp_path, capsys):
-    """Status, release now, backup, check, erase, rebase: beside the running service, then alone.
+    """Status, release, backup, check, erase, rebase: beside the running service, then alone.
 
     What was released is safe, what was erased is gone, and the backup restores what it was made of.
     """
@@ -58,7 +58,7 @@ def test_a_running_service_takes_commands(site, tmp_path, capsys):
     person = services.small_feed(people=60, days=100)[0]["id"]
     assert run_command(["status", str(config), "--json"]) == Exit.UNAVAILABLE
     assert json.loads(capsys.readouterr().out)["state"] == "never run"
-    assert run_command(["release", "now", str(config)]) == Exit.UNAVAILABLE
+    assert run_command(["release", str(config)]) == Exit.UNAVAILABLE
     assert "no service is running" in capsys.readouterr().err
     with service(site):
         socket_mode = (site.folder / "state" / "control.sock").stat().st_mode
@@ -66,12 +66,12 @@ def test_a_running_service_takes_commands(site, tmp_path, capsys):
         wait_for(lambda: len(said(capsys, "status", config)["releases"]) == 3)
         assert run_command(["status", str(config)]) == Exit.OK
         assert "service   ready" in capsys.readouterr().out
-        slot = said(capsys, "release", "now", config)["slot"]
+        slot = said(capsys, "release", config)["slot"]
         wait_for(lambda: len(said(capsys, "status", config)["releases"]) == 4)
         assert slot.replace("-", "").replace(":", "") in said(capsys, "status", config)["releases"][
             0
         ]["release_id"].replace("-", "")
-        assert run_command(["release", "now", str(config)]) == Exit.USAGE
+        assert run_command(["release", str(config)]) == Exit.USAGE
         capsys.readouterr()
         assert said(capsys, "state", "check", config)["sound"]
         backup = said(capsys, "state", "backup", config, tmp_path / "backup")

@@ -9,12 +9,10 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from ktsafe.connectors.errors import Unavailable
-from ktsafe.state.errors import StateUnusable
+from ktsafe.connectors.base import Unavailable
+from ktsafe.state.base import StateUnusable
 from ktsafe.stream.errors import Exit, Refused
-from ktsafe.stream.service import control_wire
-from ktsafe.stream.service.control import Control
-from ktsafe.stream.service.control_wire import Arguments, ask
+from ktsafe.stream.service.control import SOCKET, Arguments, Control, ask
 
 
 class Operator:
@@ -74,7 +72,7 @@ def say(folder, line):
     """Send bytes and return the answer."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(20)
-        connection.connect(str(folder / control_wire.SOCKET))
+        connection.connect(str(folder / SOCKET))
         connection.sendall(line)
         return json.loads(connection.makefile("rb").readline() or b"null")
 
@@ -93,7 +91,7 @@ def test_status_is_answered_while_the_loop_is_stuck(tmp_path, control):
 
 def test_only_the_owner_may_ask(tmp_path, control):
     """The socket is for its owner alone, and goes with the service."""
-    path = tmp_path / control_wire.SOCKET
+    path = tmp_path / SOCKET
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_ISSOCK(path.stat().st_mode)
     control.close()
@@ -104,7 +102,7 @@ def test_only_the_owner_may_ask(tmp_path, control):
 def test_a_socket_that_a_killed_service_left_is_replaced(tmp_path, operator):
     """Nobody listens there: commands say so, and the next service takes the place."""
     with closing(socket.socket(socket.AF_UNIX)) as left:
-        left.bind(str(tmp_path / control_wire.SOCKET))
+        left.bind(str(tmp_path / SOCKET))
     assert ask(tmp_path, "status", patience_s=1) is None
     with Control(tmp_path, lambda: {"state": "ready"}):
         assert ask(tmp_path, "status", patience_s=20) == {"state": "ready"}
@@ -115,7 +113,7 @@ def test_a_folder_may_be_deep(tmp_path):
     deep = tmp_path / ("x" * 100) / ("y" * 100)
     deep.mkdir(parents=True)
     with Control(deep, lambda: {"state": "ready"}):
-        assert (deep / control_wire.SOCKET).is_socket()
+        assert (deep / SOCKET).is_socket()
         assert ask(deep, "status", patience_s=20) == {"state": "ready"}
 
 
@@ -207,7 +205,7 @@ def test_connections_are_bounded(tmp_path, control, operator):
     """Clients that pile up are hung up on; one that asks later is answered."""
     idle = [socket.socket(socket.AF_UNIX) for _ in range(12)]
     for connection in idle:
-        connection.connect(str(tmp_path / control_wire.SOCKET))
+        connection.connect(str(tmp_path / SOCKET))
     hung_up = 0
     for connection in idle[8:]:
         connection.settimeout(20)

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.statistics_file import STATISTICS
+from ktsafe.stream.files.release_tables import STATISTICS
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.snapshotter import YEAR_US

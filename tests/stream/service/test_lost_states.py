@@ -8,10 +8,10 @@ import shutil
 
 import pytest
 
-from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.base import SinkConflict
 from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.files.private_audits import marker, noted
 from ktsafe.stream.maintenance.erasure import erase_everywhere
-from ktsafe.stream.maintenance.withdrawals import marker, noted
 from tests.stream.service.simulation import World, event
 
 OPTIONS = SequenceOptions(sybil_margin=0, margin=0, effort="fast")

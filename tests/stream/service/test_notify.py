@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.stream.observer import NOTICES
-from ktsafe.stream.service.notify import PER_WATCHDOG, Notifier
+from ktsafe.stream.service.assembly import PER_WATCHDOG, Notifier
 from tests.service_manager import Manager
 
 

@@ -1,4 +1,4 @@
-"""Commands to a running service: erase, rebase, release now, freeze, between any two rounds."""
+"""Commands to a running service: erase, rebase, release, freeze, between any two rounds."""
 
 import csv
 import json
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from ktsafe.seals.seals import check_seals
-from ktsafe.state.errors import StateUnusable
+from ktsafe.state.base import StateUnusable
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import Refused
 from ktsafe.stream.maintenance import backup
 from ktsafe.stream.observer import Observer
-from ktsafe.stream.service.control_wire import Arguments
+from ktsafe.stream.service.control import Arguments
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, World, event
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.base import SinkConflict
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import SequenceEngine
-from ktsafe.state.errors import StateCorrupted, StateMismatch
+from ktsafe.state.base import StateCorrupted, StateMismatch
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.maintenance.withdrawals import note
+from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import linked, publish
 from ktsafe.stream.release.publish import Publisher

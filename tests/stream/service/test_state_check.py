@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.base import SinkConflict
 from ktsafe.sequence import SequenceOptions
-from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.base import StateCorrupted
 from ktsafe.state.inspection import Examined
 from ktsafe.state.ledger import Ledger, SequenceRecord
 from ktsafe.stream.config.places import STORE
+from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.backup import parts_of
-from ktsafe.stream.maintenance.withdrawals import note
 from ktsafe.stream.service.state_check import check_parts, check_sink
 from tests.memory_connectors import MemoryReleaseReader
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event

@@ -17,7 +17,7 @@ from ktsafe import PrivacyParams
 from ktsafe.anonymization.exact.exact_strategy import exact_release
 from ktsafe.anonymization.strategies import Request
 from ktsafe.graph.datasets.synthetic import uniform
-from ktsafe.stream.config.section import check_scheduler
+from ktsafe.stream.config.connector_kinds import check_scheduler
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.workers import on_dask
 from ktsafe.stream.workers.on_dask import WorkerRefuses, WorkersLost

@@ -13,7 +13,7 @@ from msgspec import convert
 
 from ktsafe.assess.report.content import GOOD, content
 from ktsafe.assess.report.page import page
-from ktsafe.stream.commands.status import _lines
+from ktsafe.stream.commands.running import _lines
 from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.release_figures import secrets_of
 from ktsafe.stream.files.verdict import BOUNDED, found_wanting

@@ -1,10 +1,45 @@
-"""Progress of a store: its counts in every commit's write."""
+"""Errors of the store by the operator's remedy, and its progress."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import msgspec
+
+from ktsafe.errors import OperationFailed
+
+
+class StateError(OperationFailed):
+    """Base of every error the store raises."""
+
+
+class StateLocked(StateError):
+    """Another process holds the store: stop it first."""
+
+
+class StateUnusable(StateError):
+    """The folder cannot be created, read or written."""
+
+
+class StateFull(StateUnusable):
+    """The disk has no room.
+
+    Make some. A service ends, and waits for room when it starts again.
+    """
+
+
+class StateCorrupted(StateError):
+    """The store does not read back as written.
+
+    Restore a backup, or rebase.
+    """
+
+
+class StateMismatch(StateError):
+    """The store belongs to another source, schema, parameter set or format."""
+
+
+# Progress of a store: its counts in every commit's write.
 
 
 class Position(NamedTuple):
