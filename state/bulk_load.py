@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import keys, number_pages, tie_pages
-from ktsafe.state.base import Position, Progress
 from ktsafe.state.recovery import meta_rows, open_database, recover
 from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord, encoded
 from ktsafe.state.snapshot import pair_codes
+from ktsafe.state.store_base import Position, Progress
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -19,16 +19,16 @@ from typing import Any, Final, Protocol
 
 import rocksdict
 
-from ktsafe.state.base import (
+from ktsafe.state.keys import CHANGES, FAMILIES
+from ktsafe.state.ledger import Writes
+from ktsafe.state.log_records import has_false_end, has_recycled
+from ktsafe.state.store_base import (
     StateCorrupted,
     StateError,
     StateFull,
     StateLocked,
     StateUnusable,
 )
-from ktsafe.state.keys import CHANGES, FAMILIES
-from ktsafe.state.ledger import Writes
-from ktsafe.state.log_records import has_false_end, has_recycled
 
 RESTORE: Final = (
     "The store does not read back as written. Restore a backup with `ktsafe state restore`. "

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import change_log, keys
-from ktsafe.state.base import Progress
 from ktsafe.state.change_log import (
     HASH,
     LoggedRows,
@@ -41,6 +40,7 @@ from ktsafe.state.number_pages import NumberPages
 from ktsafe.state.registers import MARK, Origins, decoded, forget_downs
 from ktsafe.state.rows import CLOCK, tie_of, written
 from ktsafe.state.snapshot import Categories, GraphArrays, lower, pair_codes, upper
+from ktsafe.state.store_base import Progress
 from ktsafe.state.tie_pages import MarkedPages, Registers, Stamps
 
 

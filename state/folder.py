@@ -20,14 +20,14 @@ from typing import Final
 import msgspec
 
 from ktsafe.state import keys
-from ktsafe.state.base import (
+from ktsafe.state.database import RESTORE
+from ktsafe.state.store_base import (
     StateCorrupted,
     StateFull,
     StateLocked,
     StateMismatch,
     StateUnusable,
 )
-from ktsafe.state.database import RESTORE
 
 MARKER: Final = "STORE"
 WITNESS: Final = "COMMITS"

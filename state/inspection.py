@@ -12,7 +12,6 @@ import msgspec
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.base import Position, Progress, StateUnusable
 from ktsafe.state.database import Database
 from ktsafe.state.fold import Folded
 from ktsafe.state.folder import CUTS, DATABASE, corrupted, make_folder, read_witness
@@ -28,6 +27,7 @@ from ktsafe.state.ledger import (
 from ktsafe.state.recovery import Recovered, read_positions, recover
 from ktsafe.state.registers import decoded
 from ktsafe.state.rocksdb import CutFolder
+from ktsafe.state.store_base import Position, Progress, StateUnusable
 from ktsafe.state.tie_pages import are_beside
 
 

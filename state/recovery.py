@@ -14,7 +14,6 @@ import msgspec
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.base import Position, Progress, StateMismatch
 from ktsafe.state.database import Database, Storage, StoredRows
 from ktsafe.state.fold import Known
 from ktsafe.state.folder import (
@@ -29,6 +28,7 @@ from ktsafe.state.folder import (
 from ktsafe.state.ledger import EMPTY, Writes
 from ktsafe.state.registers import Origin, Origins
 from ktsafe.state.snapshot import Categories
+from ktsafe.state.store_base import Position, Progress, StateMismatch
 
 
 @dataclasses.dataclass(slots=True)

@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from ktsafe import Schema
-from ktsafe.state.base import Progress, StateError
 from ktsafe.state.database import Database
 from ktsafe.state.folder import (
     CUTS,
@@ -33,6 +32,7 @@ from ktsafe.state.folder import (
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.recovery import Recovered, check_schema, open_database, open_witness, recover
 from ktsafe.state.store import GraphStore, KeptCut
+from ktsafe.state.store_base import Progress, StateError
 
 
 class RocksDBStore(GraphStore):

@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.state import change_log, keys
-from ktsafe.state.base import Position, Progress, StateError, StateUnusable, counted
 from ktsafe.state.change_log import LoggedRows
 from ktsafe.state.changes import RowChange, TableCleared, Told
 from ktsafe.state.database import Storage, StoredRows
@@ -38,6 +37,7 @@ from ktsafe.state.recovery import Recovered, meta_rows
 from ktsafe.state.registers import AlteredPeople, VertexRecord, decoded
 from ktsafe.state.rows import CLOCK, Resolved, resolve
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
+from ktsafe.state.store_base import Position, Progress, StateError, StateUnusable, counted
 
 LOGGED_MIN: Final = 100_000
 """Changes that wait for a fold without a cut, at least: some 5 MB, which are read in a moment."""

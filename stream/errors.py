@@ -19,7 +19,7 @@ import enum
 
 from ktsafe.connectors.base import OffsetLost, SinkConflict, SourceMismatch, Unavailable
 from ktsafe.errors import BelowMinimumUtility, Infeasible, KtsafeError, NotKTSafe
-from ktsafe.state.base import StateError, StateFull
+from ktsafe.state.store_base import StateError, StateFull
 
 
 class ConfigError(KtsafeError):

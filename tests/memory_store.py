@@ -11,10 +11,10 @@ from pathlib import Path
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.base import Position, Progress, StateUnusable
 from ktsafe.state.ledger import PendingCut, Writes
 from ktsafe.state.recovery import initialize, recover
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import Position, Progress, StateUnusable
 
 Families = dict[str, dict[bytes, bytes]]
 

@@ -6,14 +6,14 @@ import pytest
 
 import ktsafe.connectors.base
 import ktsafe.errors
-import ktsafe.state.base
+import ktsafe.state.store_base
 import ktsafe.stream.errors
 from ktsafe.errors import KtsafeError, OperationFailed
 
 MODULES = (
     ktsafe.connectors.base,
     ktsafe.errors,
-    ktsafe.state.base,
+    ktsafe.state.store_base,
     ktsafe.stream.errors,
 )
 KINDS = sorted(

@@ -70,7 +70,7 @@ def convert(folder: Path) -> str:
     ------
     SystemExit
         If none can go on with equal rows.
-    ktsafe.state.base.StateLocked
+    ktsafe.state.store_base.StateLocked
         If a service runs.
     """
     store = folder / STORE

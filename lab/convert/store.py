@@ -23,7 +23,6 @@ import numpy as np
 import rocksdict
 
 from ktsafe.state import keys, tie_pages
-from ktsafe.state.base import Progress
 from ktsafe.state.database import Database
 from ktsafe.state.folder import (
     CUTS,
@@ -38,6 +37,7 @@ from ktsafe.state.folder import (
 from ktsafe.state.number_pages import page_rows
 from ktsafe.state.registers import Mark, VertexRecord, encoded, packed_mark
 from ktsafe.state.snapshot import pair_codes
+from ktsafe.state.store_base import Progress
 from ktsafe.stream.config.places import STORE
 
 FORMATS: Final = range(2, 5)
@@ -77,7 +77,7 @@ def convert(folder: Path) -> None:
     ------
     SystemExit
         If there is no state, or it has no format that is converted here.
-    ktsafe.state.base.StateLocked
+    ktsafe.state.store_base.StateLocked
         If a service runs.
     ValueError, LookupError
         If the state does not read back as written.

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from ktsafe.connectors.base import Unavailable
 from ktsafe.graph.inputs.spelling import id_text
-from ktsafe.state.base import StateLocked
+from ktsafe.state.store_base import StateLocked
 from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.process.command_line import Yes, ask_first

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ktsafe.state.base import StateError, StateUnusable
+from ktsafe.state.store_base import StateError, StateUnusable
 from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases

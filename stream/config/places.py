@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from ktsafe.state.base import StateFull, StateUnusable
+from ktsafe.state.store_base import StateFull, StateUnusable
 from ktsafe.stream.config.settings import Settings
 
 STORE: Final = "store"

@@ -17,9 +17,9 @@ from ktsafe.audit.sequence import Declared
 from ktsafe.connectors.base import WITHDRAWN
 from ktsafe.connectors.bundles import digest_regular, is_passing, sync_folder
 from ktsafe.errors import InvalidGraph, KtsafeError
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.database import RESTORE
 from ktsafe.state.ledger import ReleaseRecord
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.certificates import (
     CERTIFICATE,

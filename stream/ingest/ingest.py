@@ -4,18 +4,18 @@ Each record takes effect exactly once, because its change and the next offset of
 become durable in the same write. A dead letter is durable before the offset passes it.
 
 An event beyond the limit of its partition is weighed against the records that follow it
-(`ktsafe.stream.ingest.held`). Until that is decided the partition waits in front of it.
+(`ktsafe.stream.ingest.event_times`). Until that is decided the partition waits in front of it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import enum
 import itertools
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -29,20 +29,18 @@ from ktsafe.connectors.base import (
     Unavailable,
 )
 from ktsafe.connectors.letters import RECORD_BYTES_MAX
-from ktsafe.state.base import Position
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import Position
 from ktsafe.stream.ingest.debezium import Tables
+from ktsafe.stream.ingest.event_times import Admits, EventTimes, Fate, Limit, Plausible, StopAt
 from ktsafe.stream.ingest.held import (
     UNKNOWN_ROW,
-    Belief,
     Held,
-    Plausible,
     Run,
     check_made_of,
     judge_of,
-    weigh,
 )
 from ktsafe.stream.ingest.judge import KINDS
 from ktsafe.stream.observer import Observer
@@ -54,8 +52,10 @@ log = get_logger(__name__)
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of dead letters held before a checkpoint is due: each keeps its whole record."""
 
-_LATE: Final = ("late", "older than the lateness bound")
-_AHEAD: Final = ("ahead_of_time", "ahead of what follows it")
+_REFUSED: Final = {
+    Fate.LATE: ("late", "older than the lateness bound"),
+    Fate.AHEAD: ("ahead_of_time", "ahead of what follows it"),
+}
 _partition_of, _offset_of = attrgetter("topic", "partition"), attrgetter("offset")
 
 NOTHING_MAX: Final = 1_000
@@ -64,35 +64,6 @@ TABLES_CHARS_MAX: Final = 128
 """A word of the log is no longer."""
 PASSING_S: Final = 5.0
 """How often partitions are asked for; brokers look for old records every five minutes."""
-
-Admits = Callable[[tuple[str, int], int], bool]
-"""Whether an event of a partition may be applied now; False stops the partition there."""
-
-StopAt = Callable[[tuple[str, int]], int]
-"""The offset of a partition at which it is stopped, whatever the time of its events."""
-
-BEFORE_ALL_US: Final = -(2**62)
-"""A limit before every event: no slot is known yet."""
-
-
-class _Fate(enum.Enum):
-    """Fate of an event after its time was weighed."""
-
-    APPLY = enum.auto()
-    APPLY_EARLY = enum.auto()  # its time moves no clock
-    SET_ASIDE = enum.auto()
-    STOP = enum.auto()  # here is the cut of its partition
-    WAIT = enum.auto()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Limit:
-    """How far time may go on now; `at_rest` where partitions are."""
-
-    admits: Admits
-    limit_us: int
-    at_rest: Plausible | None = None
-    stop_at: StopAt | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -159,12 +130,8 @@ class Ingest:
             record_bytes_max=settings.record_bytes_max,
             wall_us=clocks.wall_us,
         )
-        # The greatest event time believed of each partition: decides lateness, kept with offsets.
-        self._clocks_us = {
-            partition: position.time_us_max
-            for partition, position in stored.items()
-            if position.time_us_max is not None
-        }
+        known_us = {p: us for p, at in stored.items() if (us := at.time_us_max) is not None}
+        self._times = EventTimes(known_us, settings.lateness_max_s * 1_000_000)
         self._offsets = {
             partition: p.next_offset
             for partition, p in stored.items()
@@ -177,7 +144,6 @@ class Ingest:
         self._heard_s: dict[tuple[str, int], float] = {}
         self._held = Held()
         self._undecided: dict[tuple[str, int], list[Record]] = {}
-        self._lateness_us = settings.lateness_max_s * 1_000_000
         self._n_taken = self._n_other_tables = 0
         self._has_applied = self._has_warned = False
         self._is_new = not stored
@@ -218,7 +184,7 @@ class Ingest:
         polled = itertools.groupby(records, _partition_of)
         runs = [(partition, Run(self._judge, list(run))) for partition, run in polled]
         self._heard_s.update((partition, started) for partition, _ in runs)
-        taken = self._take(runs, _Limit(admits, limit_us, stop_at=stop_at), started)
+        taken = self._take(runs, Limit(admits, limit_us, stop_at=stop_at), started)
         if records:
             self._observer.applied(self._monotonic() - started)
         elif self._is_new and self._n_taken:
@@ -238,7 +204,7 @@ class Ingest:
         An event whose time is not `plausible` may stay undecided.
         """
         runs = [(p, Run(self._judge, ())) for p in sorted(self._undecided) if p in resting]
-        limit = _Limit(admits, limit_us, at_rest=plausible, stop_at=stop_at)
+        limit = Limit(admits, limit_us, at_rest=plausible, stop_at=stop_at)
         return self._take(runs, limit, self._monotonic())
 
     def checkpoint_due(self) -> bool:
@@ -302,7 +268,7 @@ class Ingest:
 
     def newest_us(self) -> int | None:
         """Return the greatest event time believed so far, of all partitions."""
-        return max(self._clocks_us.values(), default=None)
+        return self._times.newest_us()
 
     def ended(self) -> set[tuple[str, int]]:
         """Return the partitions with all records taken in."""
@@ -335,7 +301,7 @@ class Ingest:
     def _take(
         self,
         runs: Iterable[tuple[Origin, Run]],
-        limit: _Limit,
+        limit: Limit,
         now: float,
     ) -> int:
         """Judge records in order until their partition stops; hold the results."""
@@ -370,53 +336,45 @@ class Ingest:
         self,
         partition: Origin,
         run: Run,
-        limit: _Limit,
+        limit: Limit,
         outcomes: Counter[tuple[str, str]],
     ) -> tuple[int, bool]:
         """Take in a partition's records; return their number, and whether it stopped."""
-        # Every record passes here: names are bound once, and counted is per run.
-        held, is_log = self._held, self._is_log
-        hold, n_before = held.changes.append, len(held.changes)
         if undecided := self._undecided.pop(partition, ()):
             run = Run(self._judge, [*undecided, *run.records])
-        end = None if limit.stop_at is None else limit.stop_at(partition)
-        records = run.records
-        taken = len(records) if end is None else bisect_left(records, end, key=_offset_of)
-        stopped = taken < len(records)
-        bound_us, oldest_us = self._bound_us(partition, limit), self._oldest_us(partition)
-        clock_us = oldest_us + self._lateness_us
+        records, held = run.records, self._held
+        taken = len(records)
+        if limit.stop_at is not None:
+            taken = bisect_left(records, limit.stop_at(partition), key=_offset_of)
+        stopped, n_before = taken < len(records), len(held.changes)
+        bound_us = self._times.bound_us(partition, limit)
         for place, change in run.since(0, taken):
-            letter = None
+            letter = run.letters.get(place)
             if change is not None:
-                # A log of rows has none that is late or early: what each says is so from then on.
                 time_us = change.stamp.time_us
-                if time_us > bound_us:
-                    fate = self._weighed(partition, run, place, time_us, limit)
-                    bound_us = self._bound_us(partition, limit)
-                    oldest_us = self._oldest_us(partition)
-                    clock_us = oldest_us + self._lateness_us
-                    if fate in {_Fate.WAIT, _Fate.STOP}:
-                        taken, stopped = place, fate is _Fate.STOP
-                        break
-                    if fate is _Fate.SET_ASIDE and not is_log:
-                        letter = DeadLetter(records[place], *_AHEAD)
-                elif time_us < oldest_us:
-                    letter = None if is_log else DeadLetter(records[place], *_LATE)
-                elif time_us > clock_us:
-                    self._clocks_us[partition] = clock_us = time_us
-                    oldest_us = time_us - self._lateness_us
-                if letter is None:
-                    if not is_log:
-                        hold(change)
-                        continue
+                if time_us <= bound_us:
+                    fate = self._times.within(partition, time_us)
+                else:
+                    following = partial(run.times_since, place + 1)
+                    fate = self._times.beyond(partition, time_us, limit, following)
+                    bound_us = self._times.bound_us(partition, limit)
+                if fate is Fate.STOP or fate is Fate.WAIT:
+                    taken, stopped = place, fate is Fate.STOP
+                    break
+                if self._is_log:
+                    # No row is late or early: what each says is so from then on.
                     held.take_row(change, records[place])
-            if letter is None and (letter := run.letters.get(place)) is None:
-                if change is None:
-                    outcomes["unknown", "ignored"] += 1
-                continue
-            run.dropped.pop(place, None)
-            held.set_aside(letter)
-            outcomes["unknown", "dead_letter"] += 1
+                elif fate is Fate.APPLY:
+                    held.changes.append(change)
+                    continue
+                else:
+                    letter = DeadLetter(records[place], *_REFUSED[fate])
+            if letter is not None:
+                run.dropped.pop(place, None)
+                held.set_aside(letter)
+                outcomes["unknown", "dead_letter"] += 1
+            elif change is None:
+                outcomes["unknown", "ignored"] += 1
         if stopped:
             self._source.pause(TopicPartition(*partition), records[taken].offset)
         elif taken < len(records):
@@ -435,8 +393,7 @@ class Ingest:
         passed = (
             0 if partition in self._undecided else self._source.passed(TopicPartition(*partition))
         )
-        clock_us = self._clocks_us.get(partition)
-        return Position(offset, clock_us, passed if passed > offset else 0)
+        return Position(offset, self._times.of(partition), passed if passed > offset else 0)
 
     def _passing_due(self) -> bool:
         """Whether the source passed only empty offsets for long.
@@ -459,48 +416,3 @@ class Ingest:
             if partition not in self._undecided
             and self._source.passed(partition) > self._passed.get(partition, 0)
         }
-
-    def _oldest_us(self, partition: tuple[str, int]) -> int:
-        """Return the time before which events of a partition are late."""
-        return self._clocks_us.get(partition, BEFORE_ALL_US) - self._lateness_us
-
-    def _bound_us(self, partition: tuple[str, int], limit: _Limit) -> int:
-        """Return until when a partition's events are believed without others.
-
-        That is the slot being collected for. A partition that is far behind the others would come
-        to it in one step, and have the rest of its events late: so lateness is a bound as well.
-        """
-        clock = self._clocks_us.get(partition)
-        if clock is None:
-            return limit.limit_us
-        return min(limit.limit_us, clock + self._lateness_us)
-
-    def _weighed(
-        self,
-        partition: tuple[str, int],
-        run: Run,
-        place: int,
-        time_us: int,
-        limit: _Limit,
-    ) -> _Fate:
-        """Return an event's fate beyond the bound."""
-        while time_us > (bound_us := self._bound_us(partition, limit)):
-            following_us = run.times_since(place + 1, self._oldest_us(partition))
-            verdict, believed_us = weigh(time_us, following_us, bound_us, at_rest=limit.at_rest)
-            # What a cut that is made again holds beyond its slot was not believed then.
-            is_held = limit.stop_at is not None and believed_us > limit.limit_us
-            if verdict is Belief.OPEN and not (is_held and limit.at_rest):
-                return _Fate.WAIT
-            if verdict is not Belief.BELIEVED or is_held:
-                # If it were right, what follows would be late: the owner says that nothing is.
-                is_far = time_us > limit.limit_us + self._lateness_us
-                return _Fate.SET_ASIDE if is_far else _Fate.APPLY_EARLY
-            if not limit.admits(partition, believed_us):
-                return _Fate.STOP
-            self._believe(partition, believed_us)
-        self._believe(partition, time_us)
-        return _Fate.APPLY
-
-    def _believe(self, partition: tuple[str, int], time_us: int) -> None:
-        clock_us = self._clocks_us.get(partition, time_us)
-        self._clocks_us[partition] = max(clock_us, time_us)

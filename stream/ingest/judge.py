@@ -66,9 +66,9 @@ class RecordJudge(Protocol):
 
 # From record to change, by the record alone.
 #
-# What its time means is not decided here: whether it is believed is weighed by
-# `ktsafe.stream.ingest.held`, and whether it is late is for `ktsafe.stream.ingest.ingest`. The
-# machine's clock is asked for one thing only: whether a record's timestamp is one at all.
+# What its time means is not decided here: whether it is believed, or late, is decided by
+# `ktsafe.stream.ingest.event_times`. The machine's clock is asked for one thing only: whether a
+# record's timestamp is one at all.
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""

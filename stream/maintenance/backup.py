@@ -25,11 +25,11 @@ from typing import Final
 import msgspec
 
 from ktsafe.connectors.bundles import digest_regular, open_regular, read_regular
-from ktsafe.state.base import StateCorrupted, StateUnusable
 from ktsafe.state.folder import FROZEN, WITNESS, sync_folder, unusable, usable
 from ktsafe.state.inspection import overview
 from ktsafe.state.ledger import ReleaseRecord, Status
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import StateCorrupted, StateUnusable
 from ktsafe.stream.config.places import AUDIT, RESTORING, STAGING, STORE
 from ktsafe.stream.files.releases_write import write_synced
 

@@ -20,13 +20,13 @@ import msgspec
 from ktsafe import sequence as linked
 from ktsafe.connectors.letters import unescaped
 from ktsafe.sequence.memory.state import META
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.changes import Stamp, VertexDelete
 from ktsafe.state.database import RESTORE, table_rows
 from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import Erased
 from ktsafe.state.log_records import log_text
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.private_audits import PARTIAL, check_recorded, finish_rewrites
 from ktsafe.stream.files.releases_write import MAPPING, csv_lines, write_synced
 from ktsafe.stream.process.logs import get_logger

@@ -27,10 +27,10 @@ from ktsafe.errors import BadLines, InvalidGraph, raise_together
 from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 from ktsafe.graph.inputs.tables.table_files import table_at
-from ktsafe.state.base import Position, StateError, StateLocked, StateUnusable
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.recovery import open_database
+from ktsafe.state.store_base import Position, StateError, StateLocked, StateUnusable
 from ktsafe.stream.config.places import IMPORTING, STORE
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import gathered

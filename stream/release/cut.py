@@ -25,7 +25,7 @@ from typing import Final, Protocol
 import msgspec
 
 from ktsafe.state.ledger import Erased, PendingCut, SequenceRecord
-from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, StopAt
+from ktsafe.stream.ingest.event_times import BEFORE_ALL_US, StopAt
 from ktsafe.stream.slots import Slots
 
 BLOCK_BYTES: Final = 768

@@ -38,10 +38,10 @@ from ktsafe.sequence import (
     SequenceOptions,
     changes_between,
 )
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.database import RESTORE
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.statistics.noisy_tables import TrueChanges
 from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.audit_model import SequenceCost

@@ -39,9 +39,9 @@ from ktsafe.errors import (
     OperationFailed,
     WrittenOtherwise,
 )
-from ktsafe.state.base import StateCorrupted, StateError
 from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.state.store_base import StateCorrupted, StateError
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.audit.sequence import SequenceAuditor, UnknownSavedState
-from ktsafe.state.base import StateMismatch
 from ktsafe.state.ledger import Ledger, SequenceRecord
+from ktsafe.state.store_base import StateMismatch
 from ktsafe.stream.process.logs import get_logger
 
 log = get_logger(__name__)

@@ -18,9 +18,9 @@ import msgspec
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, Source
 from ktsafe.connectors.letters import BareLetters
 from ktsafe.kernels import kernel_cache
-from ktsafe.state.base import StateFull, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import StateFull, StateUnusable
 from ktsafe.statistics.noisy_tables import MICRO
 from ktsafe.stream.config.places import (
     STAGING,

@@ -29,7 +29,7 @@ import msgspec
 
 from ktsafe.connectors.base import Unavailable
 from ktsafe.errors import KtsafeError
-from ktsafe.state.base import StateUnusable
+from ktsafe.state.store_base import StateUnusable
 from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.monitoring.serving import CLIENTS_MAX, Bounded, Listener
 from ktsafe.stream.process.logs import get_logger

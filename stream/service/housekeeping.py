@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from ktsafe.connectors.base import Source
-from ktsafe.state.base import StateUnusable
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import StateUnusable
 from ktsafe.stream.files.certificates import CERTIFICATE, VALUES
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING
 from ktsafe.stream.maintenance.erasure import Eraser
@@ -79,7 +79,7 @@ class Housekeeping:
 
         Raises
         ------
-        ktsafe.state.base.StateUnusable
+        ktsafe.state.store_base.StateUnusable
             If it refuses and there is no later, with `now`: the next start erases.
         """
         try:

@@ -17,7 +17,8 @@ from typing import Final
 from ktsafe.connectors.base import Source, TopicPartition, Unavailable
 from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, Ingest
+from ktsafe.stream.ingest.event_times import BEFORE_ALL_US
+from ktsafe.stream.ingest.ingest import Ingest
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger

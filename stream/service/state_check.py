@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from ktsafe import Schema
 from ktsafe.connectors.base import WITHDRAWN, Misconfigured, ReleaseBundle, SinkConflict
 from ktsafe.connectors.bundles import digest_regular
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.database import RESTORE
 from ktsafe.state.inspection import Examined, examine
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.recovery import of_another_schema, schema_digest
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.private_audits import check_history, check_recorded, noted
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.maintenance.backup import Parts, unconfirmed

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable
 
 from ktsafe.connectors.base import ConnectorError, Unavailable
-from ktsafe.state.base import StateError, StateUnusable
+from ktsafe.state.store_base import StateError, StateUnusable
 from tests.memory_connectors import Crash
 
 ENDS = (Crash, StateError, ConnectorError, OSError, RuntimeError)

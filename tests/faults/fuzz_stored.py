@@ -20,7 +20,7 @@ from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks
 from ktsafe.connectors.kafka_topics.release_reader import KafkaReleaseReader
 from ktsafe.errors import KtsafeError
-from ktsafe.state.base import StateError
+from ktsafe.state.store_base import StateError
 from ktsafe.stream.files.release_tables import holds_table, table_bytes
 from ktsafe.stream.maintenance import backup
 

@@ -43,7 +43,7 @@ with atheris.instrument_imports(
 ):
     from ktsafe.connectors.base import Record
     from ktsafe.errors import KtsafeError
-    from ktsafe.state.base import Position
+    from ktsafe.state.store_base import Position
     from ktsafe.stream.config import settings
     from ktsafe.stream.files.releases_read import read_release
     from ktsafe.stream.ingest.events import REASONS

@@ -24,9 +24,9 @@ from unittest import mock
 
 from ktsafe.connectors.base import MANIFEST, Source, TopicPartition
 from ktsafe.sequence import SequenceOptions
-from ktsafe.state.base import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
 from ktsafe.state.ledger import PendingCut, Status
+from ktsafe.state.store_base import StateUnusable
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.private_audits import note

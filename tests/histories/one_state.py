@@ -10,9 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from ktsafe.state.base import StateLocked
 from ktsafe.state.ledger import Writes
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import StateLocked
 from tests.histories.surroundings import Actor
 from tests.memory_connectors import Crash
 from tests.memory_store import MemoryDisk, MemoryStore

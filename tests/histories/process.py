@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.service.control import Arguments
 from ktsafe.stream.service.service import Operations

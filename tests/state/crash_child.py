@@ -11,10 +11,10 @@ import sys
 
 from ktsafe.state import store as stores
 from ktsafe.state import tie_pages
-from ktsafe.state.base import Position
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status, records
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import Position
 from tests.state.support import SCHEMA
 
 PARTITION = ("feed", 0)

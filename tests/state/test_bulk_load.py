@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from ktsafe.state import database, keys
-from ktsafe.state.base import Position, Progress, StateCorrupted
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.folder import DATABASE
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import Position, Progress, StateCorrupted
 from ktsafe.stream.maintenance.erasure import remains
 from tests.state.support import SCHEMA, VALUES, exactly
 

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe.state import keys
-from ktsafe.state.base import Position
 from ktsafe.state.changes import (
     Change,
     EdgeAdd,
@@ -22,6 +21,7 @@ from ktsafe.state.changes import (
 )
 from ktsafe.state.ledger import PendingCut, SequenceRecord
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import Position
 from tests.state.conftest import Handle
 from tests.state.naive_fold import fold_with_waiting
 from tests.state.support import blank, changes, exactly, plain, published, stamp

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from ktsafe.state import keys
-from ktsafe.state.base import Position, StateCorrupted, StateUnusable
 from ktsafe.state.changes import EdgeAdd, EdgeRemove, VertexDelete, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.fold import Folded
 from ktsafe.state.folder import Witness
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.rocksdb import CutFolder, RocksDBStore
+from ktsafe.state.store_base import Position, StateCorrupted, StateUnusable
 from tests.state.crash_child import PARTITION, event, pages_of
 from tests.state.naive_fold import fold
 from tests.state.support import SCHEMA, exactly, plain, published, stamp
@@ -285,7 +285,7 @@ def test_a_full_disk_is_named(path: Path) -> None:
     code = (
         "import resource, sys\n"
         "from ktsafe.state.changes import VertexUpsert\n"
-        "from ktsafe.state.base import StateUnusable\n"
+        "from ktsafe.state.store_base import StateUnusable\n"
         "from ktsafe.state.rocksdb import RocksDBStore\n"
         "from tests.state.support import SCHEMA, stamp\n"
         "store = RocksDBStore.open(sys.argv[1], SCHEMA)\n"

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from ktsafe.state import keys, number_pages, store, tie_pages
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.changes import (
     Change,
     EdgeAdd,
@@ -20,6 +19,7 @@ from ktsafe.state.changes import (
     VertexDelete,
     VertexUpsert,
 )
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.state.tie_pages import MarkedPages, are_beside
 from tests.memory_store import MemoryDisk, MemoryStore
 from tests.state.naive_fold import fold_with_waiting

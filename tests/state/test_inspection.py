@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 from ktsafe.state import keys
-from ktsafe.state.base import Position, StateCorrupted, StateUnusable
 from ktsafe.state.changes import EdgeAdd, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.folder import hold
@@ -21,6 +20,7 @@ from ktsafe.state.inspection import examine, overview
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.ledger.records import prefix
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import Position, StateCorrupted, StateUnusable
 from tests.state.support import SCHEMA, stamp
 
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.ledger import (
     EMPTY,
     Ledger,
@@ -22,6 +21,7 @@ from ktsafe.state.ledger import (
 )
 from ktsafe.state.ledger.ledger import COMING, COUNT, CUT, PAGES, PAST, RELEASE
 from ktsafe.state.ledger.records import packed, prefix, unpacked
+from ktsafe.state.store_base import StateCorrupted
 from tests.state.conftest import Handle
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from ktsafe import Schema
 from ktsafe.state import database, keys
-from ktsafe.state.base import Position, StateError, StateLocked, StateMismatch, StateUnusable
 from ktsafe.state.changes import EdgeAdd, VertexDelete, VertexUpsert
 from ktsafe.state.inspection import overview
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
+from ktsafe.state.store_base import Position, StateError, StateLocked, StateMismatch, StateUnusable
 from tests.state.support import SCHEMA, blank, plain, stamp
 
 OTHER_SCHEMA = Schema(
@@ -52,7 +52,7 @@ def test_a_second_process_is_refused(path: Path) -> None:
         RocksDBStore.open(path, SCHEMA)
     code = (
         "import sys; from ktsafe.state.rocksdb import RocksDBStore\n"
-        "from ktsafe.state.base import StateLocked\n"
+        "from ktsafe.state.store_base import StateLocked\n"
         "from tests.state.support import SCHEMA\n"
         "try: RocksDBStore.open(sys.argv[1], SCHEMA)\n"
         "except StateLocked: print('locked')"

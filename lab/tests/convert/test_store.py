@@ -13,13 +13,13 @@ import pytest
 import rocksdict
 
 from ktsafe.state import keys
-from ktsafe.state.base import Position, StateMismatch
 from ktsafe.state.changes import EdgeAdd, Stamp, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.inspection import examine
 from ktsafe.state.ledger import EMPTY, PendingCut
 from ktsafe.state.recovery import schema_digest
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import Position, StateMismatch
 from lab.convert.store import FAMILIES, convert
 from tests.state.support import SCHEMA, plain
 

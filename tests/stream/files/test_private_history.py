@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ktsafe.state.base import StateCorrupted
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.private_audits import PARTIAL, check_recorded, finish_rewrites, owners_of
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from ktsafe.connectors.base import Record
 from ktsafe.errors import InvalidGraph
-from ktsafe.state.base import Position, StateMismatch
 from ktsafe.state.change_log import counting, mark_number
 from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import Position, StateMismatch
 from ktsafe.stream.ingest.judge import KINDS_MAX, Judge
 from ktsafe.stream.maintenance.erasure import erase_persons, remains
 from ktsafe.stream.maintenance.state_import import FeedPosition, import_graph

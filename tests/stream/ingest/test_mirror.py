@@ -20,10 +20,10 @@ from ktsafe import Schema
 from ktsafe.connectors.snapshots.dumps import place_of, read_dump
 from ktsafe.reader.published import StudiedRelease
 from ktsafe.state import store as stores
-from ktsafe.state.base import StateMismatch
 from ktsafe.state.changes import Stamp, VertexUpsert
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import StateMismatch
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.ingest.debezium import MirroredTable

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.connectors.base import OffsetLost, TopicPartition
-from ktsafe.state.base import Position
+from ktsafe.state.store_base import Position
 from ktsafe.stream.ingest.ingest import PASSING_S, Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.slots import Clocks

@@ -12,9 +12,9 @@ import sys
 import pytest
 
 from ktsafe.connectors.base import WITHDRAWN
-from ktsafe.state.base import StateCorrupted, StateUnusable
 from ktsafe.state.folder import hold
 from ktsafe.state.inspection import examine
+from ktsafe.state.store_base import StateCorrupted, StateUnusable
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.config.places import RESTORING, STORE, check_finished
 from ktsafe.stream.errors import Exit
@@ -113,7 +113,7 @@ def is_held_for_others(store):
     """Ask another process, since a lock is its process's own."""
     code = """
 import pathlib, sys
-from ktsafe.state.base import StateLocked
+from ktsafe.state.store_base import StateLocked
 from ktsafe.state.folder import hold
 try:
     with hold(pathlib.Path(sys.argv[1])):

@@ -14,11 +14,11 @@ from ktsafe.connectors.base import TopicPartition
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import NONE
 from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA as SCHEMA
-from ktsafe.state.base import Position, StateLocked, StateUnusable
 from ktsafe.state.bulk_load import BulkLoad
 from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
 from ktsafe.state.database import Database
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import Position, StateLocked, StateUnusable
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.config.places import check_finished
 from ktsafe.stream.errors import ConfigError, Exit

@@ -14,8 +14,8 @@ from ktsafe.audit.sequence import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.errors import NotKTSafe
 from ktsafe.seals.seals import check_seals, public_key
 from ktsafe.sequence import SequenceOptions
-from ktsafe.state.base import StateCorrupted, StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import StateCorrupted, StateMismatch
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import seal_manifest, verified
 from ktsafe.stream.files.private_audits import read_owners, read_value_places

@@ -8,8 +8,8 @@ import pytest
 
 from ktsafe.audit.sequence import saved_state
 from ktsafe.connectors.base import WITHDRAWN
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.private_audits import note, noted
 from ktsafe.stream.maintenance.backup import parts_of
 from ktsafe.stream.release import linked

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from ktsafe.connectors.base import Unavailable
-from ktsafe.state.base import StateUnusable
+from ktsafe.state.store_base import StateUnusable
 from ktsafe.stream.errors import Exit, Refused
 from ktsafe.stream.service.control import SOCKET, Arguments, Control, ask
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ktsafe.seals.seals import check_seals
-from ktsafe.state.base import StateUnusable
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store_base import StateUnusable
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import Refused
 from ktsafe.stream.maintenance import backup

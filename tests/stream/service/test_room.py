@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ktsafe.state.base import StateFull, StateUnusable
 from ktsafe.state.database import Database
 from ktsafe.state.folder import unusable
+from ktsafe.state.store_base import StateFull, StateUnusable
 from ktsafe.stream.config import places as private_folder
 from ktsafe.stream.errors import Exit, exit_code
 from ktsafe.stream.monitoring.summary import Summary

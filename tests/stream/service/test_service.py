@@ -12,7 +12,7 @@ from ktsafe import PrivacyParams
 from ktsafe.connectors.base import SinkConflict
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import SequenceEngine
-from ktsafe.state.base import StateCorrupted, StateMismatch
+from ktsafe.state.store_base import StateCorrupted, StateMismatch
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.observer import Observer

@@ -10,9 +10,9 @@ import pytest
 
 from ktsafe.connectors.base import SinkConflict
 from ktsafe.sequence import SequenceOptions
-from ktsafe.state.base import StateCorrupted
 from ktsafe.state.inspection import Examined
 from ktsafe.state.ledger import Ledger, SequenceRecord
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.maintenance import erasure
