@@ -1,4 +1,4 @@
-"""Checks of release bundles, the same for every sink and reader, and of their files."""
+"""Checks of release bundles and their files, for every sink and reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the log, one a commit, and the marks of ties in them.
+"""Rows of the log, one a commit, and marks of ties.
 
 It is put without reading, in the order of commits. A row names the people whose registers the
 commit altered, and has each change to a tie in columns: both ends, the stamp, whether the tie is

@@ -1,4 +1,4 @@
-"""A topic of dead letters, with Kafka Connect's error headers, and plain records."""
+"""Dead letters with Kafka Connect's error headers, and plain records."""
 
 from __future__ import annotations
 

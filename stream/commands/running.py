@@ -180,8 +180,9 @@ def release(
     wait: Wait = 60.0,
     as_json: Json = False,
 ) -> int:
-    """Have a running service make its next release now, of what has been read so far.
+    """Have a running service make its next release now.
 
+    It shows what has been read so far.
     Events of the same slot that are read later are shown in the next release. The release carries
     the slot's nominal time, as ever; `ktsafe status` tells when it is out.
     """

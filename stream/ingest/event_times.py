@@ -1,4 +1,4 @@
-"""Event times of partitions: late, believed, or beyond the slot that is collected.
+"""Event times of partitions: late, believed, or not yet.
 
 One wrong date must not move the time of a feed: all that follows would be late for ever, and
 releases of the future would go out. So an event beyond what its partition has come to so far is
@@ -107,7 +107,7 @@ class Fate(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limit:
-    """How far time may go on now: to the slot being collected; `at_rest` where partitions are."""
+    """Bounds of time now; `at_rest` where nothing follows."""
 
     admits: Admits
     slot_us: int
@@ -150,7 +150,7 @@ class EventTimes:
         return min(limit.slot_us, newest_us + self._lateness_us)
 
     def within(self, partition: Origin, time_us: int) -> Fate:
-        """Return the fate of an event within the bound, whose time is believed."""
+        """Return the fate of an event within the bound."""
         newest_us = self._believed_us.get(partition, BEFORE_ALL_US)
         if time_us > newest_us:
             self._believed_us[partition] = time_us
@@ -163,7 +163,7 @@ class EventTimes:
         limit: Limit,
         following: Callable[[int], Iterable[int | None]],
     ) -> Fate:
-        """Return the fate of an event beyond the bound, by what follows it.
+        """Return the fate of an event beyond the bound.
 
         Parameters
         ----------

@@ -216,7 +216,7 @@ def decode(value: bytes) -> Event:
 
 
 def is_envelope(value: bytes) -> bool:
-    """Return whether a JSON object says of which version of CloudEvents it is."""
+    """Return whether a JSON object is a CloudEvent."""
     try:
         return bool(_marks.decode(value).specversion)
     except DECODE_ERRORS:

@@ -1,4 +1,4 @@
-"""Judges of the records of a feed, and the events in them: plain, or CloudEvents."""
+"""Judges of the records of a feed: plain events, or CloudEvents."""
 
 from __future__ import annotations
 
