@@ -19,9 +19,8 @@ from typing import Any, Final, Protocol
 
 import rocksdict
 
-from ktsafe.state.keys import CHANGES, FAMILIES
+from ktsafe.state.keys import CHANGES, FAMILIES, has_false_end, has_recycled
 from ktsafe.state.ledger import Writes
-from ktsafe.state.log_records import has_false_end, has_recycled
 from ktsafe.state.store_base import (
     StateCorrupted,
     StateError,

@@ -21,10 +21,12 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
+from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
 
 from ktsafe.connectors.base import PublishedRelease, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
@@ -96,7 +98,7 @@ def cut(folder: Path, names: Sequence[str], chunk_bytes: int) -> Iterator[bytes]
         yield rest.ljust(chunk_bytes, b"\0")
 
 
-def decode(record: Any) -> ReleasePart | None:
+def decode(record: ConsumerRecord) -> ReleasePart | None:
     """Return the release part in a consumed record, else None.
 
     The sha256 is not checked here.
@@ -169,7 +171,9 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
         return None
 
 
-def stable_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline: float) -> int:
+def stable_end(
+    consumer: KafkaConsumer, at: KafkaTopicPartition, beginning: int, deadline: float
+) -> int:
     """Return the end of a partition once no transaction is open there.
 
     The committed end is compared with the end of everything. The latter comes with a fetch, which
@@ -192,7 +196,7 @@ def stable_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline:
 
 
 def _last_marker(
-    consumer: Any, at: KafkaTopicPartition, start: int, stop: int, settings: KafkaSettings
+    consumer: KafkaConsumer, at: KafkaTopicPartition, start: int, stop: int, settings: KafkaSettings
 ) -> chunks.Marker | None:
     """Return the last marker in a range of offsets."""
     found = None

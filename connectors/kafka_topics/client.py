@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
@@ -200,7 +200,9 @@ def admin_client(
         close_quietly(admin.close)
 
 
-def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo | None:
+def describe_topic(
+    admin: KafkaAdminClient, topic: str, settings: KafkaSettings
+) -> TopicInfo | None:
     """Return a topic's description, None if there is none."""
     timeout_s = settings.request_timeout_s
     cluster = bounded(admin.describe_cluster, timeout_s, "describe cluster")
@@ -224,7 +226,7 @@ def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo
     )
 
 
-def topic_settings(admin: Any, topic: str, settings: KafkaSettings) -> dict[str, str]:
+def topic_settings(admin: KafkaAdminClient, topic: str, settings: KafkaSettings) -> dict[str, str]:
     """Return the settings of a topic.
 
     Nothing where they may not be read.
@@ -275,7 +277,7 @@ def topic_there(
 
 
 def topic_found(
-    admin: Any, op: str, topic: str, settings: KafkaSettings, *rights: str
+    admin: KafkaAdminClient, op: str, topic: str, settings: KafkaSettings, *rights: str
 ) -> TopicInfo:
     """Return a required topic's description by an open client.
 
@@ -306,7 +308,12 @@ def reading(op: str, topic: str, settings: KafkaSettings, *, retry: bool = False
 
 
 def records_between(
-    consumer: Any, at: TopicPartition, start: int, stop: int, settings: KafkaSettings, poll_ms: int
+    consumer: KafkaConsumer,
+    at: TopicPartition,
+    start: int,
+    stop: int,
+    settings: KafkaSettings,
+    poll_ms: int,
 ) -> Iterator[Any]:
     """Yield the records of an assigned partition in a range of offsets.
 
@@ -326,19 +333,19 @@ def records_between(
             raise kafka_errors.KafkaTimeoutError("the topic cannot be read")
 
 
-def known_topic_id(consumer: Any, topic: str) -> str | None:
+def known_topic_id(consumer: KafkaConsumer, topic: str) -> str | None:
     """Return a topic's id as the consumer's metadata have it; costs nothing."""
     found = consumer._cluster.topic_id(topic)  # noqa: SLF001 -- no public way
     return None if found is None else str(found)
 
 
-def known_partitions(consumer: Any, topic: str) -> set[int]:
+def known_partitions(consumer: KafkaConsumer, topic: str) -> set[int]:
     """Return a topic's partitions as the consumer's metadata have them; costs nothing."""
     # The public `partitions_for_topic` waits without a bound for a topic that is gone.
     return set(consumer._cluster.partitions_for_topic(topic) or ())  # noqa: SLF001
 
 
-def seek(consumer: Any, partition: TopicPartition, offset: int) -> None:
+def seek(consumer: KafkaConsumer, partition: TopicPartition, offset: int) -> None:
     """Go to an offset of an assigned partition.
 
     The public `seek` makes a set of all partitions each time, and `position` looks through all of
@@ -347,13 +354,13 @@ def seek(consumer: Any, partition: TopicPartition, offset: int) -> None:
     consumer._subscription.seek(partition, offset)  # noqa: SLF001
 
 
-def known_position(consumer: Any, partition: TopicPartition) -> int | None:
+def known_position(consumer: KafkaConsumer, partition: TopicPartition) -> int | None:
     """Return an assigned partition's next offset, at no cost."""
     position = consumer._subscription.assignment[partition].position  # noqa: SLF001
     return None if position is None else int(position.offset)
 
 
-def known_top(consumer: Any, partition: TopicPartition) -> int | None:
+def known_top(consumer: KafkaConsumer, partition: TopicPartition) -> int | None:
     """Return an assigned partition's end, open transactions included.
 
     It is as old as the last fetch.
@@ -362,7 +369,7 @@ def known_top(consumer: Any, partition: TopicPartition) -> int | None:
     return None if state is None or state.highwater is None else int(state.highwater)
 
 
-def refresh_metadata(consumer: Any, timeout_s: float) -> None:
+def refresh_metadata(consumer: KafkaConsumer, timeout_s: float) -> None:
     """Have the consumer ask for its topic anew.
 
     Raises
@@ -374,7 +381,7 @@ def refresh_metadata(consumer: Any, timeout_s: float) -> None:
     consumer._net.run(consumer._manager.wait_for, asked, timeout_s * 1000)  # noqa: SLF001
 
 
-def drop_producer(producer: Any, timeout_s: float) -> None:
+def drop_producer(producer: KafkaProducer, timeout_s: float) -> None:
     """Close a producer.
 
     What it could not deliver within `timeout_s` is given up.
@@ -394,7 +401,7 @@ def drop_producer(producer: Any, timeout_s: float) -> None:
     close_quietly(close, 3 * timeout_s + 1)
 
 
-def drop_consumer(consumer: Any) -> None:
+def drop_consumer(consumer: KafkaConsumer) -> None:
     """Close a consumer without a group's offsets, within a bound."""
     close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
 

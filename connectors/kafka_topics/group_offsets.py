@@ -99,7 +99,7 @@ class GroupOffsets:
             lambda: KafkaConsumer(**options), "commit offsets", "", self._settings, retry=False
         )
 
-    def _commit(self, consumer: Any) -> None:
+    def _commit(self, consumer: KafkaConsumer) -> None:
         offsets = {
             KafkaTopicPartition(*at): OffsetAndMetadata(offset, "", -1)
             for at, offset in self._told.items()

@@ -14,8 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
+from kafka.consumer.fetcher import ConsumerRecord
 
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import (
@@ -185,7 +187,7 @@ class KafkaReleaseReader:
                     hint = f"the cluster at {settings.address} went silent. Check it, read again."
                     raise Unavailable("read releases", topic, hint)
 
-    def _poll(self, consumer: Any, at: KafkaTopicPartition, topic_id: str) -> list[Any]:
+    def _poll(self, consumer: KafkaConsumer, at: KafkaTopicPartition, topic_id: str) -> list[Any]:
         try:
             records: list[Any] = consumer.poll(timeout_ms=POLL_MS).get(at, [])
         except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
@@ -204,7 +206,7 @@ class KafkaReleaseReader:
             self._check_topic_id(consumer, topic_id)
         return records
 
-    def _check_topic_id(self, consumer: Any, topic_id: str) -> None:
+    def _check_topic_id(self, consumer: KafkaConsumer, topic_id: str) -> None:
         """Refuse a topic in the place of the one read so far.
 
         kafka-python reads by name: records of a new topic would pass for the next ones of the old.
@@ -227,7 +229,7 @@ class KafkaReleaseReader:
         return digest is not None
 
     def _finish(
-        self, found: _Set, marker: Marker, into: Path, record: Any, *, first: bool
+        self, found: _Set, marker: Marker, into: Path, record: ConsumerRecord, *, first: bool
     ) -> ReleaseBundle | None:
         """Rebuild a complete release and check every byte."""
         release_id = marker.release_id

@@ -296,5 +296,5 @@ class KafkaReleaseSink:
         client.drop_producer(producer, timeout_s=1)
 
 
-def _flush(producer: Any, deadline: float) -> None:
+def _flush(producer: KafkaProducer, deadline: float) -> None:
     producer.flush(timeout=max(0.1, deadline - time.monotonic()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
+from kafka import KafkaAdminClient
 from kafka import errors as kafka_errors
 
 from ktsafe.connectors.base import Misconfigured
@@ -110,7 +111,7 @@ def check_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[st
     return problems
 
 
-def _create(admin: Any, spec: TopicSpec, settings: KafkaSettings) -> None:
+def _create(admin: KafkaAdminClient, spec: TopicSpec, settings: KafkaSettings) -> None:
     topic = {
         "num_partitions": 1 if spec.role is Role.RELEASES else spec.partitions,
         "replication_factor": spec.replication_factor,

@@ -182,9 +182,8 @@ def release(
 ) -> int:
     """Have a running service make its next release now.
 
-    It shows what has been read so far.
-    Events of the same slot that are read later are shown in the next release. The release carries
-    the slot's nominal time, as ever; `ktsafe status` tells when it is out.
+    It shows what has been read so far; later events of the same slot are shown in the next one. It
+    carries the slot's nominal time, as ever; `ktsafe status` says when it is out.
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration

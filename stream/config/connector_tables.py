@@ -62,7 +62,23 @@ class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
         return [path for path in found if not Path(path).exists()]
 
 
-class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
+class OfTopic:
+    """Tables that name a topic of the `[kafka]` cluster."""
+
+    __slots__ = ()
+    topic: str
+
+    @property
+    def kafka_topic(self) -> str:
+        """The topic."""
+        return self.topic
+
+    def place(self, site: Site) -> str:
+        """Return the topic."""
+        return f"topic {self.topic}"
+
+
+class KafkaSourceTable(OfTopic, SourceTable, frozen=True, kw_only=True, tag="kafka"):
     """`[source] kind = "kafka"`.
 
     All partitions of one topic of the `[kafka]` cluster.
@@ -73,15 +89,6 @@ class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
 
     topic: Name
     begin: Literal["offset 0", "earliest kept"] = "offset 0"
-
-    @property
-    def kafka_topic(self) -> str:
-        """The topic of events."""
-        return self.topic
-
-    def place(self, site: Site) -> str:
-        """Return the topic."""
-        return f"topic {self.topic}"
 
     def source(self, site: Site, *, drain: bool) -> Source:
         """Return a source that reads the topic; brokers bound records by themselves."""
@@ -163,19 +170,10 @@ class FilesSinkTable(SinkTable, frozen=True, tag="files"):
         return site.path(self.folder)
 
 
-class KafkaSinkTable(SinkTable, frozen=True, tag="kafka"):
+class KafkaSinkTable(OfTopic, SinkTable, frozen=True, tag="kafka"):
     """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
 
     topic: Name
-
-    @property
-    def kafka_topic(self) -> str:
-        """The topic of releases."""
-        return self.topic
-
-    def place(self, site: Site) -> str:
-        """Return the topic."""
-        return f"topic {self.topic}"
 
     def release_sink(self, site: Site) -> ReleaseSink:
         """Return a sink that writes chunks and a marker."""
@@ -224,22 +222,13 @@ class FilesDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="fi
         return site.path(self.path)
 
 
-class KafkaDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="kafka"):
+class KafkaDeadLettersTable(OfTopic, DeadLettersTable, frozen=True, kw_only=True, tag="kafka"):
     """`[dead_letters] kind = "kafka"`.
 
     A topic, with error headers in the manner of Connect.
     """
 
     topic: Name
-
-    @property
-    def kafka_topic(self) -> str:
-        """The topic of letters."""
-        return self.topic
-
-    def place(self, site: Site) -> str:
-        """Return the topic."""
-        return f"topic {self.topic}"
 
     def dead_letter_sink(self, site: Site) -> DeadLetterSink:
         """Return a sink that writes records."""

@@ -23,8 +23,8 @@ from ktsafe.sequence.memory.state import META
 from ktsafe.state.changes import Stamp, VertexDelete
 from ktsafe.state.database import RESTORE, table_rows
 from ktsafe.state.folder import sync_folder
+from ktsafe.state.keys import log_text
 from ktsafe.state.ledger import Erased
-from ktsafe.state.log_records import log_text
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.private_audits import PARTIAL, check_recorded, finish_rewrites

@@ -44,8 +44,8 @@ from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.sequence_inputs import FREE
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.control import Control
-from ktsafe.stream.service.loop import LoopSettings
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
+from ktsafe.stream.service.slot_clock import LoopSettings
 from ktsafe.stream.workers.pool import Workers
 
 log = logs.get_logger(__name__)

@@ -49,7 +49,8 @@ from ktsafe.stream.release.sequence_inputs import ensure_sequence, inputs_digest
 from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
 from ktsafe.stream.service.control import Arguments, Control
 from ktsafe.stream.service.housekeeping import Housekeeping
-from ktsafe.stream.service.loop import Loop, LoopSettings
+from ktsafe.stream.service.loop import Loop
+from ktsafe.stream.service.slot_clock import LoopSettings
 from ktsafe.stream.slots import REAL_CLOCKS, Clocks, rfc3339
 
 log = get_logger(__name__)

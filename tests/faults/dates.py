@@ -27,7 +27,8 @@ from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.service.housekeeping import Housekeeping
-from ktsafe.stream.service.loop import Loop, LoopSettings
+from ktsafe.stream.service.loop import Loop
+from ktsafe.stream.service.slot_clock import LoopSettings
 from ktsafe.stream.slots import Clocks, FixedSlots
 from tests import feeds
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource

@@ -13,8 +13,8 @@ import pytest
 from ktsafe.state.changes import EdgeAdd, VertexUpsert
 from ktsafe.state.folder import Witness
 from ktsafe.state.inspection import examine
+from ktsafe.state.keys import HEADER_BYTES, _records, has_false_end
 from ktsafe.state.ledger import PendingCut, SequenceRecord
-from ktsafe.state.log_records import HEADER_BYTES, _records, has_false_end
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store_base import Position, StateCorrupted, StateError
 from tests.state.support import SCHEMA, exactly, stamp

@@ -16,7 +16,7 @@ from ktsafe import PrivacyParams
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.changes import Stamp, VertexDelete, VertexUpsert
 from ktsafe.state.database import Database, table_rows
-from ktsafe.state.log_records import log_text
+from ktsafe.state.keys import log_text
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit

@@ -30,8 +30,8 @@ from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.release.publish import Executor
 from ktsafe.stream.release.snapshotter import BuildSettings
-from ktsafe.stream.service.loop import LoopSettings
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
+from ktsafe.stream.service.slot_clock import LoopSettings
 from ktsafe.stream.slots import Clocks, FixedSlots, Slots
 from ktsafe.stream.workers.pool import Workers
 from tests import feeds

@@ -18,7 +18,7 @@ from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import linked, publish
 from ktsafe.stream.release.publish import Publisher
-from ktsafe.stream.service.loop import OPEN_TRANSACTION_S
+from ktsafe.stream.service.slot_clock import OPEN_TRANSACTION_S
 from tests.memory_connectors import Crash, MemorySource, unavailable
 from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import (
