@@ -12,7 +12,7 @@ import dataclasses
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -45,6 +45,9 @@ _SHORT: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"
 
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _SHA256: Final = re.compile(rb"[0-9a-f]{64}")
+
+Letter = dict[str, Any]
+"""A letter with all its fields, as a line of JSON."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,12 +7,18 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ktsafe.connectors.base import DeadLetter, Unavailable
-from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep, unescaped
+from ktsafe.connectors.letters import (
+    DEAD_LETTER_BYTES_MAX,
+    PREFIX,
+    Letter,
+    error_fields,
+    keep,
+    unescaped,
+)
 
 
 class FileDeadLetterSink:
@@ -77,9 +83,7 @@ class FileDeadLetterSink:
     def _line(self, letter: DeadLetter) -> bytes:
         record = letter.record
         kept = keep(record, self._bytes_max)
-        fields: dict[str, Any] = {
-            f"{PREFIX}{name}": value for name, value in error_fields(letter).items()
-        }
+        fields: Letter = {f"{PREFIX}{name}": value for name, value in error_fields(letter).items()}
         fields["key"] = None if record.key is None else _text(record.key[: self._bytes_max])
         fields["value"] = None if kept is None else _text(kept.data)
         if kept is not None:
@@ -123,7 +127,7 @@ def blank_dead_letters(path: Path, words: Sequence[bytes]) -> int:
 def _blanked(line: bytes, pattern: re.Pattern[bytes]) -> bytes:
     if not line.endswith(b"\n"):
         return b""
-    letter = msgspec.json.decode(line, type=dict[str, Any])
+    letter = msgspec.json.decode(line, type=Letter)
     texts = [letter.get("key"), letter.get("value"), *(text for _, text in letter["headers"])]
     if not any(_holds(b64decode(text), pattern) for text in texts if text):
         return line

@@ -9,7 +9,7 @@ import shlex
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -42,6 +42,7 @@ from ktsafe.stream.process.command_line import (
     Hierarchies,
     Json,
     Keep,
+    Report,
     SchemaIfAny,
     VerticesIfAny,
     say,
@@ -216,7 +217,7 @@ def _anonymized(
     keep: list[str] | None,
     min_f1: float,
     about: dict[str, str],
-) -> dict[str, Any]:
+) -> Report:
     """Make, verify and write a release; without `keep` nothing is generalized."""
     # Compiled kernels load slowly, so only commands in need of them pay.
     import numpy as np
@@ -384,7 +385,7 @@ def _write_report(path: Path, folder: Path, release: Release, audit: Audit) -> N
         file.write(hooks.page(release.manifest, audit, manifest_sha256(folder)))
 
 
-def _print(report: dict[str, Any]) -> None:
+def _print(report: Report) -> None:
     audit: Audit = report["figures"]
     ties, people = audit.usefulness.edges, audit.usefulness.vertices
     typer.echo(
@@ -450,7 +451,7 @@ def _advise(places: Paths) -> str:
     return shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words), *columns])
 
 
-def _hint(report: dict[str, Any], places: Paths) -> None:
+def _hint(report: Report, places: Paths) -> None:
     """Name the command that prices fewer attributes, if few ties are shown."""
     few = "Few ties are shown" if report["vertices"] else "Nobody is shown"
     ties = report["figures"].usefulness.edges

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.process.command_line import Json, hurried, say
+from ktsafe.stream.process.command_line import Json, Report, hurried, say
 
 if TYPE_CHECKING:
     from ktsafe.connectors.kafka_settings import KafkaSettings
@@ -60,7 +60,7 @@ def config(
     return Exit.OK
 
 
-def _checked(path: Path) -> tuple[dict[str, Any], list[str]]:
+def _checked(path: Path) -> tuple[Report, list[str]]:
     """Return what a sound configuration means: JSON-ready, and in lines."""
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ktsafe.graph.inputs.tables.names import chosen_columns
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.process.command_line import Columns, Edges, Json, Vertices
+from ktsafe.stream.process.command_line import Columns, Edges, Json, Report, Vertices
 
 
 def next_release(
@@ -72,7 +72,7 @@ def _check_there(*files: Path) -> None:
             raise ConfigError(f"{path} must end in {', '.join(SUFFIXES)}.")
 
 
-def _words(report: dict[str, Any]) -> str:
+def _words(report: Report) -> str:
     """Return the report for people."""
     date, release = report["date"], report["release"]
     read = f"read      {report['vertices']:,} people, {report['edges']:,} ties of {date}"

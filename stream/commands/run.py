@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
 from ktsafe.stream.files.release_figures import worth_in_words
 from ktsafe.stream.monitoring.summary import Counts
-from ktsafe.stream.process.command_line import Config, JsonAtEnd
+from ktsafe.stream.process.command_line import Config, JsonAtEnd, Report
 
 
 def run(
@@ -49,7 +49,7 @@ def run(
     return Exit.UNSAFE if is_vain else Exit.OK
 
 
-def counts_as_json(counts: Counts) -> dict[str, Any]:
+def counts_as_json(counts: Counts) -> Report:
     """Return what happened in a run, JSON-ready."""
     found = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
     work = None if counts.work is None else dataclasses.asdict(counts.work)

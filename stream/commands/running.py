@@ -7,7 +7,7 @@ import json
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -17,9 +17,10 @@ from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_
 from ktsafe.stream.files.release_figures import budget_in_words, safety_in_words, worth_in_words
 from ktsafe.stream.files.verdict import found_wanting
 from ktsafe.stream.formatting import text_of
-from ktsafe.stream.process.command_line import Config, Json, Wait, hurried, say
+from ktsafe.stream.process.command_line import Config, Json, Report, Wait, hurried, say
 
 if TYPE_CHECKING:
+    from ktsafe.connectors.letters import Letter
     from ktsafe.stream.config.settings import Settings
 
 import sys
@@ -86,7 +87,7 @@ def _print_letters(settings: Settings, *, as_json: bool) -> int:
     return Exit.OK
 
 
-def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
+def _letters(settings: Settings) -> Iterator[Letter]:
     """Yield letters as a file has them, wherever they are."""
     table, site = settings.config.dead_letters, settings.site
     if table.kafka_topic is not None:
@@ -94,7 +95,7 @@ def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
     return table.letters(site)
 
 
-def _letter_text(letter: dict[str, Any]) -> str:
+def _letter_text(letter: Letter) -> str:
     """Return one line without a line break in it."""
     from ktsafe.connectors.letters import PREFIX
 
@@ -106,7 +107,7 @@ def _letter_text(letter: dict[str, Any]) -> str:
     return "".join(c if c.isprintable() else "?" for c in f"{place}  {reason}  {value}")
 
 
-def _at_rest(private: Path) -> dict[str, Any]:
+def _at_rest(private: Path) -> Report:
     """Return what the state of a service tells that does not answer."""
     from ktsafe.state.inspection import overview
     from ktsafe.stream.config.places import STORE, check_finished
@@ -134,7 +135,7 @@ def _at_rest(private: Path) -> dict[str, Any]:
     }
 
 
-def _lines(report: dict[str, Any]) -> list[str]:
+def _lines(report: Report) -> list[str]:
     lines = [f"service   {report['state']}"]
     if feed := report.get("feed"):
         lag = text_of(feed["lag"], ",", "unknown")
@@ -333,7 +334,7 @@ def _prove(settings: Settings, texts: list[str], wait_s: float, *, as_json: bool
     return Exit.UNSAFE if left else Exit.OK
 
 
-def _erased_lines(report: dict[str, Any]) -> list[str]:
+def _erased_lines(report: Report) -> list[str]:
     lines = [f"erased    {report['erased']:,} of {report['asked']:,}"]
     if unknown := report["unknown"]:
         lines.append(f"          {unknown:,} not in the graph; whatever was left of them is gone")

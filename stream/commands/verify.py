@@ -15,7 +15,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.kernels import kernel_cache
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import Json, say
+from ktsafe.stream.process.command_line import Json, Report, say
 
 if TYPE_CHECKING:
     from ktsafe.stream.release.sequence_report import SequenceReport, Sources
@@ -133,14 +133,14 @@ def _write_page(path: Path) -> None:
         raise InvalidParams(f"{path} cannot be written ({error.strerror}).") from None
 
 
-def _refused(folder: Path, why: str) -> dict[str, Any]:
+def _refused(folder: Path, why: str) -> Report:
     from ktsafe.stream.files.releases_read import read_manifest
 
     release_id = read_manifest(folder).release_id
     return {"folder": str(folder), "release_id": release_id, "safe": None, "withdrawn": why}
 
 
-def _add_seals(folders: list[Path], reports: list[dict[str, Any]], key: Path | None) -> None:
+def _add_seals(folders: list[Path], reports: list[Report], key: Path | None) -> None:
     """Add to each report what each folder's chain and signature say."""
     from ktsafe.seals.seals import check_seals, public_key
     from ktsafe.stream.files.releases_read import ReleaseUnreadable
@@ -165,7 +165,7 @@ def _add_seals(folders: list[Path], reports: list[dict[str, Any]], key: Path | N
             report["problems"] = list(check.problems)
 
 
-def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, Any]:
+def _verified(folder: Path, limit: int, certificate: Path | None) -> Report:
     from ktsafe.stream.files.certificates import read_certificate, verified
     from ktsafe.stream.files.releases_read import read_release
 
@@ -207,7 +207,7 @@ def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, A
 _ASKED: Final = ("k", "t", "alpha", "epsilon", "n_hops", "reading")
 
 
-def _print(report: dict[str, Any]) -> None:
+def _print(report: Report) -> None:
     _print_verdict(report)
     words = report["signature"]
     if report["published_before"] is None:
@@ -219,7 +219,7 @@ def _print(report: dict[str, Any]) -> None:
         typer.echo(f"  NOT as published: {problem}")
 
 
-def _print_verdict(report: dict[str, Any]) -> None:
+def _print_verdict(report: Report) -> None:
     if report["safe"] is None:
         typer.echo(f"{report['release_id']}: withdrawn: {report['withdrawn']}")
         typer.echo("  not judged; delete it. Audits judge it with --withdrawn")

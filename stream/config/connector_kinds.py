@@ -23,7 +23,7 @@ import msgspec
 
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.connectors.letters import Payload
+from ktsafe.connectors.letters import Letter, Payload
 from ktsafe.connectors.secrets import Signer
 from ktsafe.graph import Schema
 from ktsafe.params import found
@@ -230,7 +230,7 @@ class DeadLettersTable(ConnectorTable, frozen=True):
     def dead_letter_sink(self, site: Site) -> DeadLetterSink:
         """Return the sink, open."""
 
-    def letters(self, site: Site) -> Iterator[dict[str, Any]]:
+    def letters(self, site: Site) -> Iterator[Letter]:
         """Yield letters as JSON-ready mappings, in the form of the file sink.
 
         Raises

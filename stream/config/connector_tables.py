@@ -9,12 +9,12 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
-from ktsafe.connectors.letters import PREFIX
+from ktsafe.connectors.letters import PREFIX, Letter
 from ktsafe.connectors.secrets import Signer
 from ktsafe.graph.inputs.tables.names import ENDS, ROLES
 from ktsafe.stream.config.connector_kinds import (
@@ -204,7 +204,7 @@ class FilesDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="fi
 
         return FileDeadLetterSink(site.path(self.path))
 
-    def letters(self, site: Site) -> Iterator[dict[str, Any]]:
+    def letters(self, site: Site) -> Iterator[Letter]:
         """Yield the lines; the first letter makes the file."""
         path = site.path(self.path)
         if path.exists():
@@ -236,7 +236,7 @@ class KafkaDeadLettersTable(OfTopic, DeadLettersTable, frozen=True, kw_only=True
 
         return KafkaDeadLetterSink(site.cluster, self.topic)
 
-    def letters(self, site: Site) -> Iterator[dict[str, Any]]:
+    def letters(self, site: Site) -> Iterator[Letter]:
         """Yield the topic's letters, as a file has them."""
         from ktsafe.connectors.kafka_topics import read_records
 

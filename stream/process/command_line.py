@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -83,6 +83,10 @@ Truth = Annotated[
 TruthSchema = Annotated[
     Path | None, typer.Option(help="TOML with the [attributes] table, if the truth has buckets.")
 ]
+
+
+Report = dict[str, Any]
+"""What a command found, ready for JSON."""
 
 
 def hurried(kafka: KafkaSettings, wait_s: float = 10.0) -> KafkaSettings:

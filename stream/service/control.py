@@ -34,6 +34,9 @@ from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.monitoring.serving import CLIENTS_MAX, Bounded, Listener
 from ktsafe.stream.process.logs import get_logger
 
+Result = dict[str, Any]
+"""What came of a command, ready for JSON."""
+
 SOCKET: Final = "control.sock"
 VERSION: Final = 1
 STATUS: Final = "status"
@@ -77,7 +80,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
     """What a service sends back: a result or an error."""
 
     version: int
-    result: dict[str, Any] | None = None
+    result: Result | None = None
     error: ControlFailure | None = None
 
 
@@ -91,7 +94,7 @@ def decoded(line: bytes) -> Question:
     """
     try:
         # The version is looked at first: later ones may say what this one does not know.
-        version = msgspec.json.decode(line, type=dict[str, Any]).get("version", VERSION)
+        version = msgspec.json.decode(line, type=Result).get("version", VERSION)
         if version != VERSION:
             raise Refused(
                 f"This service speaks version {VERSION} of the control protocol.",
@@ -120,7 +123,7 @@ def address(path: Path) -> Iterator[str]:
 
 def ask(
     folder: Path, command: str, arguments: Arguments = NONE, *, patience_s: float
-) -> dict[str, Any] | None:
+) -> Result | None:
     """Ask the service of a private folder, from another process.
 
     None if none listens there.
@@ -167,7 +170,7 @@ class Operator(Protocol):
     def must_wait(self, command: str) -> bool:
         """Whether a command cannot be done now, but later."""
 
-    def do(self, command: str, arguments: Arguments) -> dict[str, Any]:
+    def do(self, command: str, arguments: Arguments) -> Result:
         """Do a command and return what came of it.
 
         Raises
@@ -188,7 +191,7 @@ class _Task:
     def __init__(self, command: str, arguments: Arguments) -> None:
         self.command = command
         self.arguments = arguments
-        self.outcome: Future[dict[str, Any]] = Future()
+        self.outcome: Future[Result] = Future()
 
 
 class Control(Listener):
@@ -212,7 +215,7 @@ class Control(Listener):
         If the socket cannot be made.
     """
 
-    def __init__(self, folder: Path, report: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, folder: Path, report: Callable[[], Result]) -> None:
         self._path = folder / SOCKET
         self._report = report
         self._tasks: list[_Task] = []
@@ -284,7 +287,7 @@ class Control(Listener):
             return msgspec.json.encode(Answer(VERSION, error=failure))
         return msgspec.json.encode(Answer(VERSION, result=result))
 
-    def _result(self, line: bytes) -> dict[str, Any]:
+    def _result(self, line: bytes) -> Result:
         question = decoded(line)
         if question.command == STATUS:
             return self._report()

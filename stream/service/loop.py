@@ -113,7 +113,7 @@ class Loop:
         self.housekeeping.erase(now=self.settings.drain)
 
     def _warn_of_rest(self) -> None:
-        """Say what is left of a drained feed, if anything is."""
+        """Warn of all that a drained feed leaves unread."""
         if undecided := self.ingest.undecided:
             log.warning(
                 "events at the end of the feed lie in the future of this machine's clock: they "

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from ktsafe import Schema
 from ktsafe.connectors.base import (
@@ -47,7 +47,7 @@ from ktsafe.stream.release.known_releases import check_feed
 from ktsafe.stream.release.publish import Executor, Publisher
 from ktsafe.stream.release.sequence_inputs import ensure_sequence, inputs_digest, new_sequence
 from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
-from ktsafe.stream.service.control import Arguments, Control
+from ktsafe.stream.service.control import Arguments, Control, Result
 from ktsafe.stream.service.housekeeping import Housekeeping
 from ktsafe.stream.service.loop import Loop
 from ktsafe.stream.service.slot_clock import LoopSettings
@@ -292,7 +292,7 @@ class Operations:
             return self.store.ledger.pending_cut() is not None
         return command == "rebase" and self.loop.is_releasing
 
-    def do(self, command: str, arguments: Arguments) -> dict[str, Any]:
+    def do(self, command: str, arguments: Arguments) -> Result:
         """Do a command and return what came of it.
 
         Raises
@@ -312,7 +312,7 @@ class Operations:
                 folder = backup.freeze(self.store, self.snapshotter.staging_folder)
                 return {"folder": str(folder)}
 
-    def _erase(self, ids: Sequence[str]) -> dict[str, Any]:
+    def _erase(self, ids: Sequence[str]) -> Result:
         """Erase persons, after applying what was read of them.
 
         Else that would bring them back.
@@ -333,7 +333,7 @@ class Operations:
                 code=Exit.UNAVAILABLE,
             ) from error
 
-    def _rebase(self, digest: str | None) -> dict[str, Any]:
+    def _rebase(self, digest: str | None) -> Result:
         if digest != self.inputs_digest:
             raise Refused(
                 "The configuration has changed since the service started.",
@@ -345,7 +345,7 @@ class Operations:
         self.loop.forget_last_cut()
         return {"sequence_id": sequence.sequence_id}
 
-    def _release(self) -> dict[str, Any]:
+    def _release(self) -> Result:
         if self.loop.is_releasing:
             raise Refused("A release is being made already.", code=Exit.UNAVAILABLE)
         slot_us = self.loop.release_now()

@@ -8,12 +8,12 @@ from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX
 from ktsafe.state import database, store
 from ktsafe.stream.ingest import ingest
 from ktsafe.stream.monitoring import monitoring as status
-from ktsafe.stream.service import loop
+from ktsafe.stream.service.slot_clock import LoopSettings
 from ktsafe.stream.slots import FixedSlots
 
 MIB = 2**20
 _SETTINGS = ingest.IngestSettings()
-_LOOP = loop.LoopSettings(slots=FixedSlots(1))
+_LOOP = LoopSettings(slots=FixedSlots(1))
 
 
 def rows() -> list[tuple[str, str, str]]:
