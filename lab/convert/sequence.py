@@ -85,8 +85,9 @@ def convert(folder: Path) -> str:
         pages = {name: page for name, page in rows.items() if page is not None}
         if pages.keys() != rows.keys() or not all(map(listed.holds, pages, pages.values())):
             raise SystemExit("The pages of the sequence do not read back as written.")
-        writes, digest = converted_pages(pages, record.inputs_digest)
-        kept = Pages({name: listed.listed(name) for name in listed if not is_of_auditor(name)})
+        own = {name: page for name, page in pages.items() if not is_of_auditor(name)}
+        writes, digest = converted_pages(own, record.inputs_digest)
+        kept = Pages({name: listed.listed(name) for name in own})
         gone = listed.keys() - kept.keys()
         index = int.from_bytes(listed.listed(META)[16:], "big")
         after, writes = kept.changed(writes.items(), index)
