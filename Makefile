@@ -94,7 +94,7 @@ simulate: $(STAMP) ## histories of the whole service with faults at every step: 
 histories: $(STAMP) java ## histories on a real broker, with its ways cut and two services: HISTORIES=100, SEED=7
 	$(RUN) -m tests.histories.on_links --seeds $(HISTORIES) $(if $(filter command%,$(origin SEED)),--seed $(SEED))
 
-planted: $(STAMP) ## plant defects in a copy one by one, and ask the tests named for each: NAME=room or id
+planted: $(STAMP) ## plant defects in copies one by one, and ask the test named for each: NAME=room or id
 	$(RUN) -m tests.planted $(NAME)
 
 dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000

@@ -1,4 +1,4 @@
-"""Plants defects one by one in a copy of the repository, and asks the tests that are named.
+"""Plants defects one by one in copies of the repository, and asks the test named for each.
 
     python -m tests.planted [ROOM or ID ...] [--histories SEEDS]
 
@@ -16,12 +16,15 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
 from typing import Final
 
 from tests.planted.defects import PACKAGES, ROOT, Defect, defects, place, planted, product
 
-COPY: Final = ROOT / "build" / "planted"
-"""Always the same folder: compiled kernels are kept by the folder of their sources."""
+COPIES: Final = tuple(ROOT / "build" / "planted" / name for name in ("one", "other"))
+"""One a core; always the same folders, since compiled kernels are kept by that of their sources."""
 LEFT_OUT: Final = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "var", ".hypothesis", "*_cache", "__pycache__", "*.egg-info"
 )
@@ -40,62 +43,70 @@ def main() -> None:
     chosen = [d for d in defects() if not given.only or {d.room, d.id} & set(given.only)]
     if given.histories:
         chosen = [d for d in chosen if d.is_in_histories]
-    _copy()
+    for copy in COPIES:
+        _copy(copy)
     if not given.histories:
         _check_sound(chosen)
     found: Counter[str] = Counter()
-    for defect in chosen:
-        before_s = _core_s()
-        finder = _asked(defect, given.histories)
-        found[defect.room] += bool(finder)
-        print(
-            f"{defect.room:12} {defect.id:5} {_core_s() - before_s:6.1f} core s  "
-            f"{finder or 'NOT FOUND: ' + defect.does}",
-            flush=True,
-        )
+    free = Queue[Path]()
+    for copy in COPIES:
+        free.put(copy)
+
+    def ask(defect: Defect) -> str:
+        copy = free.get()
+        try:
+            return _asked(copy, defect, given.histories)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(COPIES)) as pool:
+        for defect, finder in zip(chosen, pool.map(ask, chosen), strict=True):
+            found[defect.room] += bool(finder)
+            told = finder or f"NOT FOUND: {defect.does}"
+            print(f"{defect.room:12} {defect.id:5} {told}", flush=True)
     of_rooms = Counter(defect.room for defect in chosen)
     for room, count in of_rooms.items():
         print(f"{room:12} {found[room]:3} of {count:3} found")
-    print(f"{'all':12} {found.total():3} of {len(chosen):3} found")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{'all':12} {found.total():3} of {len(chosen):3} found", end=", ")
+    print(f"{(used.ru_utime + used.ru_stime) / 60:.1f} core min")
     raise SystemExit(found.total() < len(chosen))
 
 
-def _copy() -> None:
+def _copy(to: Path) -> None:
     """Copy the repository, and show the packages where they are installed."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    shutil.copytree(ROOT, COPY, ignore=LEFT_OUT, symlinks=True)
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(ROOT, to, ignore=LEFT_OUT, symlinks=True)
     for name in PACKAGES[1:]:
-        (COPY / PACKAGES[0] / name).symlink_to(COPY / name)
+        (to / PACKAGES[0] / name).symlink_to(to / name)
 
 
 def _check_sound(chosen: list[Defect]) -> None:
-    """Ask all tests without a defect: one that fails then finds nothing."""
-    tests = sorted({test for defect in chosen for test in defect.tests})
-    files = {test for test in tests if "::" not in test}
-    tests = [test for test in tests if test in files or test.partition("::")[0] not in files]
-    code, told = _run(*PYTEST, *tests, ends_within_s=3600)
+    """Ask the tests without a defect: one that fails then finds nothing."""
+    tests = dict.fromkeys(defect.test for defect in chosen)
+    code, told = _run(COPIES[0], *PYTEST, "-n", str(len(COPIES)), *tests, ends_within_s=3600)
     if code:
         msg = f"without a defect: {told[-2000:]}"
         raise SystemExit(msg)
 
 
-def _asked(defect: Defect, n_histories: int | None) -> str:
+def _asked(copy: Path, defect: Defect, n_histories: int | None) -> str:
     """Return what finds a defect; "" where nothing does."""
-    texts = product(COPY)
+    texts = product(copy)
     path = place(defect, texts)
     times = path.stat().st_atime_ns, path.stat().st_mtime_ns
     path.write_text(planted(defect, texts[path]), encoding="utf-8")
     try:
         if n_histories:
-            return _history_that_finds(n_histories)
-        return _test_that_finds(defect)
+            return _history_that_finds(copy, n_histories)
+        return _test_that_finds(copy, defect)
     finally:
         path.write_text(texts[path], encoding="utf-8")
         os.utime(path, ns=times)  # Compiled kernels go by it.
 
 
-def _test_that_finds(defect: Defect) -> str:
-    code, told = _run(*PYTEST, *defect.tests)
+def _test_that_finds(copy: Path, defect: Defect) -> str:
+    code, told = _run(copy, *PYTEST, defect.test)
     if code in {0, 1}:
         names = _FAILED.findall(told)
         return names[0] if names else "" if code == 0 else told[-300:]
@@ -105,19 +116,21 @@ def _test_that_finds(defect: Defect) -> str:
     raise RuntimeError(msg)
 
 
-def _history_that_finds(n_histories: int) -> str:
-    code, told = _run("tests.histories", "--seeds", str(n_histories), "--first", "1", "--stop")
+def _history_that_finds(copy: Path, n_histories: int) -> str:
+    code, told = _run(
+        copy, "tests.histories", "--seeds", str(n_histories), "--first", "1", "--stop"
+    )
     return "" if code == 0 else told.splitlines()[0][:120]
 
 
 def _run(
-    module: str, *arguments: str, ends_within_s: int = ENDS_WITHIN_S
+    copy: Path, module: str, *arguments: str, ends_within_s: int = ENDS_WITHIN_S
 ) -> tuple[int | None, str]:
-    environment = os.environ | {"PYTHONPATH": str(COPY), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
-            cwd=COPY,
+            cwd=copy,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -128,11 +141,6 @@ def _run(
     except subprocess.TimeoutExpired:
         return None, ""
     return done.returncode, done.stdout
-
-
-def _core_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ class Defect:
         What is wrong then.
     old, new:
         Whole lines of the product; they stand in no other place.
-    tests:
-        What is asked, as pytest names it today.
+    test:
+        What finds it, as pytest names it today.
     is_in_histories:
         Whether simulated histories should find it by themselves.
     """
@@ -37,7 +37,7 @@ class Defect:
     does: str
     old: str
     new: str
-    tests: tuple[str, ...]
+    test: str
     is_in_histories: bool = False
 
 
@@ -46,9 +46,9 @@ def defects() -> Iterator[Defect]:
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         room = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in room["defect"]:
-            tests = tuple(map(path_of, each.pop("tests", room["tests"])))
+            test = path_of(each.pop("test"))
             in_histories = each.pop("histories", room.get("histories", False))
-            yield Defect(room=path.stem, tests=tests, is_in_histories=in_histories, **each)
+            yield Defect(room=path.stem, test=test, is_in_histories=in_histories, **each)
 
 
 def path_of(test: str) -> str:

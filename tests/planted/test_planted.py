@@ -18,10 +18,8 @@ def test_each_defect_applies_to_the_code():
         changed = planted(defect, texts[path])
         assert changed != texts[path], defect.id
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(texts[path])), defect.id
-        assert defect.tests, defect.id
-        for test in defect.tests:
-            file, _, name = test.partition("::")
-            if name:
-                within, _, function = name.split("[")[0].rpartition("::")
-                text = (ROOT / file).read_text("utf-8") + (contracts if within else "")
-                assert f"def {function}(" in text, (defect.id, test)
+        file, _, name = defect.test.partition("::")
+        assert name, defect.id
+        within, _, function = name.split("[")[0].rpartition("::")
+        text = (ROOT / file).read_text("utf-8") + (contracts if within else "")
+        assert f"def {function}(" in text, (defect.id, defect.test)

@@ -60,15 +60,17 @@ def test_ties_agree_and_triangles_stay(tmp_path: Path, seed: int) -> None:
 
 
 def test_counts_are_rounded_up_as_often_as_down() -> None:
-    """Seven ties among three pairs of classes, drawn often, are seven in the mean."""
+    """Seven ties among three pairs of classes, drawn often, are seven in the mean; -7 are none."""
     columns = [np.array(["x", "x"] * 20), np.array(["p", "q"] * 20)]
     table = StudiedTable("ties", "a", [("x", "x")], np.array([7]), 1.0)
     none = np.zeros((0, 2), dtype=np.int64)
-    made = [
-        len(calibrated_edges(columns, none, {0: table}, np.random.default_rng(seed)))
+    drawn = [
+        calibrated_edges(columns, none, {0: table}, np.random.default_rng(seed))
         for seed in range(400)
     ]
-    assert np.mean(made) == pytest.approx(7, abs=0.15)
+    assert np.mean([*map(len, drawn)]) == pytest.approx(7, abs=0.15)
+    table = StudiedTable("ties", "a", [("x", "x")], np.array([-7]), 1.0)
+    assert not len(calibrated_edges(columns, drawn[0], {0: table}, np.random.default_rng(0)))
 
 
 def test_gaps_are_filled(tmp_path: Path) -> None:

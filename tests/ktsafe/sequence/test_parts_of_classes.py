@@ -54,11 +54,12 @@ def test_no_release_loses_most_of_its_edges(seed: int) -> None:
 
 
 def test_parts_are_halves_and_newcomers_join_both() -> None:
-    """They are saved with the sequence."""
+    """They are drawn, whoever came first, and saved with the sequence."""
     world, rng = OneClass(PEOPLE, 1500, 0), np.random.default_rng(0)
     sequence = world.begin()
     first = parts_of(sequence)
     assert np.bincount(list(first.values())).tolist() == [PEOPLE // 2, PEOPLE // 2]
+    assert 0.3 < np.mean([first[key] for key in range(PEOPLE // 2)]) < 0.7
     sequence = SequenceEngine.from_pages(dict(sequence.pages()))
     sequence.advance(world.change(joins=40), rng)
     newcomers = [part for key, part in parts_of(sequence).items() if key not in first]
@@ -77,6 +78,25 @@ def test_who_returns_to_a_class_finds_the_own_part() -> None:
         sequence.advance(Changes(changed=np.array(some), changed_values=values), rng)
         changed = {key: part for key, part in parts_of(sequence).items() if first[key] != part}
         assert set(changed) == (set(some) if a == "y" else set())
+
+
+class AcrossClasses(World):
+    """All ties are between a class and a smaller one."""
+
+    def _newcomer(self) -> int:
+        key = super()._newcomer()
+        self.people[key] = ("xxy"[key % 3], "1", self.people[key][2])
+        return key
+
+    def _add_ties(self, count: int) -> None:
+        for u, v in (3 * self.rng.integers(PEOPLE // 3, size=(count, 2))).tolist():
+            self.ties.add((min(u, v + 2), max(u, v + 2)))
+
+
+def test_of_two_classes_the_larger_has_parts() -> None:
+    """Ties between the two are the most."""
+    parts = parts_of(AcrossClasses(PEOPLE, 1000, 0).begin())
+    assert sorted(np.bincount([*parts.values()]).tolist()) == [66, 67, 67]
 
 
 @pytest.mark.parametrize(("people", "ties"), [(60, 500), (PEOPLE, 0)])

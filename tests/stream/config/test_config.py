@@ -174,6 +174,9 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     table = {**MINIMAL, "release": release, "sequence": {"max_age": 5}}
     settings = config.check(table, tmp_path, "here")
     assert settings.sequence == SequenceOptions(effort="fast", aim="f1", max_age=5)
+    settings = config.check(changed("release.change_max", 0.5), tmp_path, "here")
+    assert settings.site.change_max == 0.5
+    assert config.AttackTable(budget=0.0).settings().budget_s == 0
     page = (ROOT / "docs" / "sequences.md").read_text(encoding="utf-8")
     assert {
         name for name in config.SequenceTable.__struct_fields__ if f"`{name}" not in page

@@ -23,7 +23,7 @@ from ktsafe.stream.maintenance.erasure import erase_persons, remains
 from ktsafe.stream.maintenance.state_import import FeedPosition, import_graph
 from tests import feeds
 from tests.state.naive_fold import fold, is_tie
-from tests.stream.service.simulation import SCHEMA, World, event
+from tests.stream.service.simulation import SCHEMA, World, disk_store, event
 
 CHOICES = ("any", "mutual", frozenset({"friend"}), frozenset({"friend", "3"}))
 
@@ -71,14 +71,16 @@ def _is_before(slot_us: int) -> Callable[[feeds.Event], bool]:
 def test_every_release_shows_the_ties_that_were_asked_for(tmp_path, ties, seed: int) -> None:
     """Whatever the order of arrival: at each slot those of all events before, merged naively.
 
-    Of a feed of kinds what has none is refused, where others are asked for.
+    After a restart, too. Of a feed of kinds what has none is refused, where others are asked for.
     """
     rng = random.Random(seed)
     told = list(_feed(rng, 240))
     partitions = feeds.assigned(told, 2, seed)
     schema = dataclasses.replace(SCHEMA, ties=ties)
-    world = World(tmp_path, partitions, schema=schema)
+    store = disk_store(tmp_path / "store", schema)
+    world = World(tmp_path, partitions, schema=schema, store=store)
     world.now_s = 200.0
+    world.run(stopping=lambda: len(world.releases.releases) > 1)
     world.run()
     is_listed = not isinstance(ties, str)
     unnamed = [each for each in told if "edge" in each["type"] and each.get("kind") is None]

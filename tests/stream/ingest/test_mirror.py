@@ -49,7 +49,7 @@ from tests.databases.mirrors import (
     written,
 )
 from tests.databases.networks import History, truth
-from tests.databases.tables import Database, Delete, Insert, Transaction
+from tests.databases.tables import UNAVAILABLE, Database, Delete, Insert, Transaction
 from tests.memory_connectors import MemoryLog
 from tests.memory_store import MemoryDisk, MemoryStore
 from tests.stream.service.simulation import World, disk_store
@@ -229,6 +229,30 @@ def test_lines_without_keys_count_rows_by_what_they_say() -> None:
     assert not mirror.letters.letters
 
 
+def test_what_a_row_does_not_tell_is_as_before(tmp_path) -> None:
+    """Values and ends; and who is erased takes along the rows that name them now, no others."""
+    person = {"id": 10, "gender": "f", "age": 7, "health": "ill"}
+    row = {"id": 10, "a": 1, "b": 2, "kind": None}
+    told = [
+        envelope("c", "people", after=person),
+        envelope("c", "ties", after=row),
+        envelope("u", "people", after=person | {"gender": "m", "age": UNAVAILABLE}),
+        envelope("u", "ties", after=row | {"a": UNAVAILABLE, "b": 3}),
+        envelope("u", "ties", after=row | {"a": 4, "b": UNAVAILABLE}),
+    ]
+    keyed = [Written(b'{"id":10}', value) for _, value in told]
+    mirror = _read([*PEOPLE, *keyed[:2]])
+    mirror.store._fold()
+    for each in keyed[2:]:
+        scattered(mirror._log, [each], random.Random(1))
+        mirror.read_all()
+        mirror.store.snapshot()
+    erase_persons(mirror.store, ["1", "2"], tmp_path)
+    people, ties = graph(mirror.store.snapshot())
+    assert people["10"] == {"gender": "m", "age": "7", "health": "ill"}
+    assert ties == {frozenset("34")}
+
+
 def test_a_moved_row_without_key_or_former_row_is_a_letter() -> None:
     """Nobody can say which one moved."""
     row = {"id": 5, "a": 1, "b": 2, "kind": None}
@@ -271,6 +295,9 @@ def test_several_tables_may_tell_of_one_person() -> None:
     assert graph(mirror.store.snapshot())[0]["1"]["age"] == "30"
     mirror = _read([*gone, envelope("d", "profiles", before={"person": 1})], listed=listed)
     assert graph(mirror.store.snapshot())[0] == {}
+    unlike = [told[0], envelope("c", "profiles", after={"person": 1, "gender": "m"})]
+    first, last = (_read(each, listed=listed).store.snapshot() for each in (unlike, unlike[::-1]))
+    assert graph(first) == graph(last)
 
 
 @pytest.mark.parametrize("ties", sorted(set(CHOICES), key=str))

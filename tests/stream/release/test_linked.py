@@ -24,7 +24,7 @@ from ktsafe.stream.release import linked, snapshotter
 from ktsafe.stream.release.audits import audited
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import _read_back
-from tests import feeds, sealed
+from tests import sealed
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event
 
 OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, margin=0)
@@ -223,27 +223,6 @@ def test_nothing_is_shown_for_longer_than_the_manifest_says(tmp_path):
         assert max(planned.values(), default=0) <= 2
         assert all(planned[pair] == n - 1 for pair, n in in_a_row.items())
     assert n_shown > len(manifests)
-
-
-def test_a_restart_after_every_release_changes_no_byte(undisturbed, tmp_path):
-    """Memory that was read back, and the auditor led through history, go on as if never lost."""
-    world = world_of(tmp_path, events=[], **on_disk(tmp_path))
-    for slot in range(5):
-        part = [e for e in EVENTS if 10 * slot <= float(_seconds(e)) < 10 * (slot + 1)]
-        world.extend(0, part)
-        world.run(loop={"drain": True})
-    assert contents(world) == contents(undisturbed)
-    last = max((tmp_path / "audit").iterdir()) / "audit.json"
-    there = max((undisturbed.folder / "audit").iterdir()) / "audit.json"
-    mine, theirs = (json.loads(path.read_text()) for path in (last, there))
-    for part in ("sequence", "declared", "cost"):
-        assert mine[part] == theirs[part]
-    assert mine["audit"]["releases"] == 5
-    assert mine["audit"]["checked"] == theirs["audit"]["checked"]
-
-
-def _seconds(one):
-    return feeds.time_us(one) / 1e6
 
 
 @pytest.mark.parametrize("at", [0, 2])

@@ -28,10 +28,14 @@ def slot_of(one):
 
 
 def judgements(world):
-    """Return what the auditor found at every release, but for figures."""
+    """Return what each release costs and what the auditor found at it, but for figures."""
     audits = sorted((world.folder / "audit").glob("*/audit.json"))
-    found = [json.loads(path.read_text())["audit"] for path in audits]
-    return [(each["releases"], each["violations"], each["checked"]) for each in found]
+    found = [json.loads(path.read_text()) for path in audits]
+    costs = [[each[part] for part in ("sequence", "declared", "cost")] for each in found]
+    told = [
+        [each["audit"][part] for part in ("releases", "violations", "checked")] for each in found
+    ]
+    return list(zip(costs, told, strict=True))
 
 
 def saved_pages(folder):

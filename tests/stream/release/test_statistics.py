@@ -125,12 +125,18 @@ def test_gains_and_losses_are_those_of_the_true_graph(tmp_path):
     assert len({n_ties for _, n_ties in totals}) > 1
 
 
-def test_a_month_has_one_file(tmp_path):
-    """The first release of a month has it; others say that theirs is omitted."""
-    world = world_of(tmp_path)
-    world.run()
-    told = [read_manifest(folder).statistics for folder in folders(world, tmp_path / "read")]
-    assert told == [Spent(PER_RELEASE), *[Spent(0, omitted=True)] * 4]
+def test_a_month_has_one_file(tmp_path, monkeypatch):
+    """The first release of a month has it, or the first that has what it costs."""
+    for n_dear in (0, 1):
+        costs = iter([*[PER_YEAR + 1] * n_dear, *[PER_RELEASE] * 5])
+        monkeypatch.setattr(snapshotter, "share_micro", lambda *_, costs=costs: next(costs))
+        world = world_of(tmp_path / str(n_dear))
+        world.run()
+        there = folders(world, tmp_path / f"read {n_dear}")
+        told = [read_manifest(folder).statistics for folder in there]
+        wanted = [Spent(0, omitted=True)] * 5
+        wanted[n_dear] = Spent(PER_RELEASE)
+        assert told == wanted
 
 
 def test_without_a_budget_nothing_is_added(tmp_path):
@@ -152,6 +158,8 @@ def test_a_year_of_slots_spends_no_more_than_a_year_may_cost(every):
         slot = slots.at_or_after(slot + 1)
         share = share_micro(per_year, slots, slot)
         assert share > 0
+        # When releases fail to come, 365 days may see the first one of thirteen months.
+        assert (12 if every == "month" else 13) * share <= per_year
         at = datetime.datetime.fromtimestamp(slot // 1_000_000, datetime.UTC)
         cost = 0 if (at.year, at.month) in months else share
         months.add((at.year, at.month))
