@@ -340,6 +340,27 @@ def test_a_last_release_that_is_gone_is_sent_again(tmp_path):
     assert there == {last: lost}
 
 
+def test_a_cut_that_waits_behind_what_is_sent_again_is_built(tmp_path, monkeypatch):
+    """In the same run, though the last release is underway when the service starts."""
+    world = small_world(tmp_path)
+    there, write = world.releases.releases, releases_write.write_release
+
+    def crashing(*args, **kwargs):
+        if len(there) == 2:
+            raise Crash
+        return write(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(releases_write, "write_release", crashing)
+        with pytest.raises(Crash):
+            world.run()
+    names = set(there)
+    del there[max(there)]
+    world.run()
+    assert names < set(there)
+    assert [int(name[:6]) for name in sorted(there)] == list(range(1, len(SLOTS_S) + 1))
+
+
 @pytest.mark.parametrize("is_rebased", [False, True])
 def test_a_last_release_of_a_former_sequence_is_not_sent_again(tmp_path, is_rebased):
     """Its owner began anew, and took it away; without a new sequence it comes back."""
