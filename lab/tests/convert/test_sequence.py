@@ -15,7 +15,7 @@ from ktsafe.state import keys
 from ktsafe.state.database import Database
 from ktsafe.state.folder import DATABASE
 from ktsafe.state.ledger.ledger import COUNT, PAGES
-from ktsafe.state.ledger.pages import Pages
+from ktsafe.state.ledger.records import Pages
 from ktsafe.stream.release.sequence_inputs import PREFIX
 from ktsafe_lab.aligned_sequence import AlignedSequence
 from lab.convert import store
