@@ -87,7 +87,7 @@ def _greet(plain: socket.socket, server: str, options: dict[str, Any], timeout_s
         raise ConnectionResetError from None
     except ssl.SSLError as error:
         hint = (
-            f"no encrypted connection comes about ({error.reason}). Check that the port is one for "
+            f"the TLS handshake failed ({error.reason}). Check that the port is one for "
             "TLS, and whether the broker asks for a client certificate (ssl_cert_file)."
         )
         raise Misconfigured("connect", server, hint) from None

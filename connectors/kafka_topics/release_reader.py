@@ -184,7 +184,8 @@ class KafkaReleaseReader:
                 if records or follow:
                     heard_s = time.monotonic()
                 elif time.monotonic() - heard_s > settings.request_timeout_s:
-                    hint = f"the cluster at {settings.address} went silent. Check it, read again."
+                    silent = f"the cluster at {settings.address} went silent."
+                    hint = f"{silent} Check the brokers, then read again."
                     raise Unavailable("read releases", topic, hint)
 
     def _poll(self, consumer: KafkaConsumer, at: KafkaTopicPartition, topic_id: str) -> list[Any]:

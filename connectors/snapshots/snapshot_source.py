@@ -114,7 +114,9 @@ class SnapshotSource:
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Check the dumps against the position, and go there."""
         for partition in sorted(set(positions) - {self._at}):
-            hint = "the stored state has read it, and it is no folder of dumps of this name."
+            hint = (
+                "the stored state has read it, and the source is another. Name the former source."
+            )
             raise SourceMismatch(_OPEN, f"{partition.topic}/{partition.partition}", hint)
         # Names sort as their dates do.
         self._known = [_decoded(self._at.topic, *entry) for entry in sorted(identity.items())]

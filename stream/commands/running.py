@@ -373,7 +373,7 @@ def _opened(settings: Settings) -> GraphStore:
         return assembly.open_store(settings)
     except StateLocked as error:
         hint = (
-            "a service holds it that cannot be asked yet. Wait, or send it a vertex.delete event."
+            "the service that holds it cannot be asked yet. Wait, or send it a vertex.delete event."
         )
         raise StateLocked("erase", error.subject, hint) from None
 

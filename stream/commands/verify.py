@@ -14,6 +14,7 @@ from ktsafe.connectors.base import MANIFEST
 from ktsafe.errors import InvalidParams
 from ktsafe.kernels import kernel_cache
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.new_files import new_file
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json, Report, say
 
@@ -67,7 +68,9 @@ def verify_folders(
     from ktsafe.stream.files.releases_read import release_folders, why_withdrawn
 
     if page is not None:
-        _write_page(page)
+        text = resources.files("ktsafe.stream.files").joinpath("verify.html").read_text("utf-8")
+        with new_file(page, is_private=False) as file:
+            file.write(text)
     if not folders:
         if page is None:
             raise InvalidParams("Name releases to verify.", hint="ktsafe verify DIR...")
@@ -115,22 +118,6 @@ def judged_together(
     with phases("auditing") as progress:
         report = audit_sequence(sources, window, cover, limit, progress)
     return report, "\n".join(report_lines(report))
-
-
-def _write_page(path: Path) -> None:
-    """Write the page that verifies releases by itself.
-
-    Raises
-    ------
-    InvalidParams
-        If there is a file of that name, or it cannot be written.
-    """
-    text = resources.files("ktsafe.stream.files").joinpath("verify.html").read_text("utf-8")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise InvalidParams(f"{path} cannot be written ({error.strerror}).") from None
 
 
 def _refused(folder: Path, why: str) -> Report:

@@ -59,7 +59,7 @@ def check_room(private: Path) -> None:
     StateFull
     """
     if private.is_dir() and shutil.disk_usage(private).free < ROOM_BYTES_MIN:
-        hint = f"its disk has less than {ROOM_BYTES_MIN >> 20} MiB of room. Make some."
+        hint = f"its disk has less than {ROOM_BYTES_MIN >> 20} MiB of room. Free some space."
         raise StateFull("open state", str(private), hint)
 
 
@@ -93,11 +93,10 @@ def audit_folder(settings: Settings) -> Path:
 def by_name(settings: Settings) -> dict[str, str]:
     """Return where a service's things are, by name, for people."""
     config = settings.config
-    found = {
+    free = "" if config.metrics.port else "; its port is in the log"
+    return {
         "releases": config.sink.place(settings.site),
         "dead": config.dead_letters.place(settings.site),
+        "private": f"{private_folder(settings)} (true graph, mappings, audits: never publish)",
+        "status": f"http://{config.metrics.listen}/, while it runs{free}",
     }
-    found["private"] = f"{private_folder(settings)} (true graph, mappings, audits: never publish)"
-    port = config.metrics.port or "(a free port, see the log)"
-    found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
-    return found

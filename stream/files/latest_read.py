@@ -48,25 +48,6 @@ class LatestGraph:
         return csv_lines(LATEST_HEADER, rows)
 
 
-def latest(releases: Iterable[Release]) -> LatestGraph | None:
-    """Return the latest graph of the last release's sequence, if any.
-
-    Parameters
-    ----------
-    releases:
-        In order of publication. Only one is held at a time.
-
-    Examples
-    --------
-    >>> from ktsafe.stream.files.releases_read import read_release, release_folders
-    >>> latest(map(read_release, release_folders([])))
-    """
-    found: LatestGraph | None = None
-    for release in releases:
-        found = follow(found, release)
-    return found
-
-
 def follow(before: LatestGraph | None, release: Release) -> LatestGraph:
     """Return a release's latest graph, from that of the former."""
     name = release.manifest.release_id

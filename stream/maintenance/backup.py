@@ -141,7 +141,7 @@ def copy(parts: Parts, to: Path, *, now_us: int) -> int:
 
 def gone_meanwhile(frozen: Path) -> StateUnusable:
     """Return the error of a frozen state removed while read."""
-    hint = "the frozen state is gone: an erasure came between. Begin again."
+    hint = "the frozen state is gone: an erasure came between. Give the command again."
     return StateUnusable("read the state", str(frozen), hint)
 
 

@@ -180,7 +180,7 @@ def import_graph(
     if schema.ties != "any":
         raise InvalidGraph("The schema asks for ties of some kinds or directions.", hint=_AS_EVENTS)
     if target.exists():
-        hint = "there is a state already, and an import is a beginning. Name an empty folder."
+        hint = "there is a state already. An import needs an empty folder."
         raise StateUnusable("import state", str(private), hint)
     _clear(partial, schema)
     with closing(BulkLoad(partial, schema)) as load:

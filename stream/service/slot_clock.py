@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Final
 
 from ktsafe.connectors.base import Source, TopicPartition
@@ -84,13 +85,7 @@ class SlotClock:
         """
         if not self.ingest.undecided:
             return 0
-
-        def is_next(time_us: int, _is_outvoted: bool) -> bool | None:
-            return True if self._begins_next(cut, time_us) else None
-
-        def is_plausible(time_us: int, is_outvoted: bool) -> bool:
-            return self._is_plausible(cut, time_us, is_outvoted=is_outvoted)
-
+        is_next, is_plausible = partial(self._is_next, cut), partial(self._is_plausible, cut)
         read = self.ingest.ended()
         resting = read if self.settings.drain else self.ingest.idle(self.settings.idle_s)
         return sum(
@@ -142,18 +137,17 @@ class SlotClock:
             self._opened[partition] = offset, since_s if known_offset == offset else now_s
         return {p for p, (_, at_s) in self._opened.items() if now_s - at_s < OPEN_TRANSACTION_S}
 
-    def _begins_next(self, cut: ReleaseCut, time_us: int) -> bool:
+    def _is_next(self, cut: ReleaseCut, time_us: int, _is_outvoted: bool) -> bool | None:
         """Whether an event without followers may begin its next slot.
 
         It is not in the future of the machine's clock, and of no later slot: so a wrong date moves
         time by one slot at most, which has begun.
         """
-        next_us, now_us = self._next_us(cut), self._now_us()
-        if next_us is not None and time_us > next_us:
-            return False
-        return now_us is None or time_us <= now_us + PRODUCERS_AHEAD_US
+        next_us = self._next_us(cut)
+        is_later = next_us is not None and time_us > next_us
+        return None if is_later or not self._is_past(time_us) else True
 
-    def _is_plausible(self, cut: ReleaseCut, time_us: int, *, is_outvoted: bool) -> bool:
+    def _is_plausible(self, cut: ReleaseCut, time_us: int, is_outvoted: bool) -> bool:
         """Whether an event without followers for long may be right.
 
         The machine's clock says that it is not in the future. At the end of a drained feed that is
@@ -161,8 +155,7 @@ class SlotClock:
         any other one is confirmed by what follows.
         """
         slot_us, next_us, now_us = cut.slot_us, self._next_us(cut), self._now_us()
-        newest_us = self.ingest.newest_us()
-        is_past = now_us is None or time_us <= now_us + PRODUCERS_AHEAD_US
+        newest_us, is_past = self.ingest.newest_us(), self._is_past(time_us)
         if now_us is None or slot_us is None or next_us is None:
             return is_past and not is_outvoted
         if newest_us is not None and newest_us > now_us + PRODUCERS_AHEAD_US:
@@ -170,6 +163,11 @@ class SlotClock:
         age_us = next_us - slot_us + LAG_US + round(self.settings.idle_s * 1e6)
         is_end = self.settings.drain and not is_outvoted
         return is_past and (is_end or time_us <= next_us or time_us >= now_us - age_us)
+
+    def _is_past(self, time_us: int) -> bool:
+        """Whether the machine's clock allows a time: it is past."""
+        now_us = self._now_us()
+        return now_us is None or time_us <= now_us + PRODUCERS_AHEAD_US
 
     def _next_us(self, cut: ReleaseCut) -> int | None:
         """Return the slot after the one being collected for."""

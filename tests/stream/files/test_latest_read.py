@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import functools
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.latest_read import EDGES_LATEST, latest
-from ktsafe.stream.files.releases_read import read_release
+from ktsafe.stream.files.latest_read import EDGES_LATEST, LatestGraph, follow
+from ktsafe.stream.files.releases_read import Release, read_release
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}), expect_absent={"ill"})
 RELEASES = (
@@ -33,6 +35,11 @@ def folder(tmp_path: Path) -> Path:
         header = releases_write.ReleaseHeader(f"r{i}", "seq", i * 1_000_000, PrivacyParams(k=1))
         releases_write.write_release(tmp_path / "releases" / f"r{i}", graph, list(ids), header)
     return tmp_path / "releases"
+
+
+def latest(releases: Iterable[Release]) -> LatestGraph | None:
+    """Return the latest graph of the last release's sequence, if any."""
+    return functools.reduce(follow, releases, None)
 
 
 def rows(path: Path) -> list[str]:

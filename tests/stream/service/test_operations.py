@@ -294,7 +294,7 @@ def test_an_erasure_takes_frozen_states_along(tmp_path):
     commands._after = look
     run(world, commands)
     assert not seen[0].store.exists()
-    with pytest.raises(StateUnusable, match="Begin again"):
+    with pytest.raises(StateUnusable, match="Give the command again"):
         backup.copy(seen[0], tmp_path / "b", now_us=1)
     assert not (tmp_path / "b").exists()
 
