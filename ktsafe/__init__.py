@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ktsafe.anonymization.anonymization import Anonymized, anonymize
-    from ktsafe.anonymization.strategies import AnonymizeOptions
+    from ktsafe.anonymization.request import AnonymizeOptions
     from ktsafe.errors import (
         BelowMinimumUtility,
         Infeasible,
@@ -92,7 +92,7 @@ _load = loads(
         ),
         "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
         "ktsafe.graph.inputs.inspecting": ("inspect",),
-        "ktsafe.anonymization.strategies": ("AnonymizeOptions",),
+        "ktsafe.anonymization.request": ("AnonymizeOptions",),
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),
         "ktsafe.protection.snapshots": ("Sequence",),

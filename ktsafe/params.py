@@ -191,8 +191,8 @@ class PrivacyParams(Mapped):
 #
 # A package offers an object in a group of entry points, in its pyproject.toml:
 #
-# [project.entry-points."ktsafe.strategies"]
-# mine = "my_package.strategies:MINE"
+# [project.entry-points."ktsafe.attacks"]
+# mine = "my_package.attacks:mine"
 #
 # Nothing of that package is imported before the object is asked for.
 

@@ -24,7 +24,7 @@ CONCEPTS = {
     "merging": "lab/ktsafe_lab/paper/merging.py",
     "candidate_set": "lab/ktsafe_lab/paper/candidate_set.py",
     "pivot": "lab/ktsafe_lab/paper/pivots.py",
-    "kt_tree": "ktsafe/anonymization/exact/kt_tree.py",
+    "kt_tree": "ktsafe/anonymization/kt_tree.py",
     "window": "ktsafe/audit/sequence/windows.py",
 }
 """By the word that you look for: where the concept is."""

@@ -1,41 +1,55 @@
-"""One kt-safe release of one graph.
+"""One kt-safe release of one graph, step by step.
 
-Prepared, planned by a strategy, and completed.
+    rare people  are withheld, or their values suppressed                   (rare_classes)
+    cohorts      leaves of the kt-tree over neighbour counts                (exact.kt_tree)
+    prices       what an edge costs in each pair of classes, by the aim     (exact.aims)
+    edges        of each pair of classes, planned by itself                 (exact.pair_edges)
+    ends         of inserted edges, exchanged until they look like ties     (exact.rewiring)
+    values       exchanged within cohorts
+    order        random
+
+All members of a cohort have equal rows of neighbour counts by quasi-identifier tuple, so each is in
+the protection set of all others, whatever t and epsilon are. Every cohort has at least m members,
+at most a share alpha of them sensitive: the release is kt-safe by construction. The edge cost is at
+most that of a release without any edge.
+
+What can be solved without its neighbours is a part: a class for its cohorts, a pair of classes for
+its edges. Parts have seeds of their own and are put together in their order, so an executor
+changes how long it takes and nothing else.
+
+Which member shows whose value is drawn uniformly among all permutations of the cohort. So whoever
+knows the values of a whole cohort, and the place of none, learns of no place more than that. If
+everybody got another one's (a derangement, a cyclic shift), a place would be known not to be that
+of a person who has the value alone.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from concurrent.futures import Executor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.anonymization.kt_tree import Cohorts, cohorts_of, neighbour_counts
+from ktsafe.anonymization.pair_edges import released_edges
 from ktsafe.anonymization.rare_classes import prepare
-from ktsafe.anonymization.shown_values import of_purpose, orbits_of, places_of_values, with_inserted
-from ktsafe.anonymization.strategies import (
+from ktsafe.anonymization.request import (
     DEFAULTS,
+    Aim,
     AnonymizeOptions,
     Progress,
     Request,
-    Strategy,
     Values,
-    check_strategy,
-    is_own,
-    strategy_named,
 )
-from ktsafe.errors import NotKTSafe
+from ktsafe.anonymization.rewiring import rewired
+from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
-__all__ = [
-    "AnonymizeOptions",
-    "Anonymized",
-    "anonymize",
-    "anonymize_in_order",
-    "anonymize_unverified",
-]
+__all__ = ["AnonymizeOptions", "Anonymized", "anonymize"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,13 +62,10 @@ class Anonymized:
         The released graph, its vertices in random order. All else is private.
     origin:
         int32, shape (released vertices,): the original vertex behind each, -1 for an inserted
-        one. Original vertices that it does not name are withheld. It alone maps the release to
-        people.
+        one, which this package never adds. Original vertices that it does not name are withheld.
+        It alone maps the release to people.
     n_original:
         Number of original vertices, withheld ones included.
-    shift:
-        int32, shape (released vertices,): an automorphism that certifies the release
-        (`ktsafe_lab.verify_hops.certificate`), as private as `origin`. None: there is none.
     value_at:
         int64, shape (released vertices,): the vertex that shows the sensitive value of each, as
         private as `origin`. None: each shows its own.
@@ -63,7 +74,6 @@ class Anonymized:
     graph: AttributedGraph
     origin: NDArray[np.int32]
     n_original: int
-    shift: NDArray[np.int32] | None = None
     value_at: NDArray[np.int64] | None = None
 
     @property
@@ -83,9 +93,10 @@ def anonymize(
 ) -> Anonymized:
     """Return a kt-safe release of `graph`.
 
-    Vertices of the release stand in random order, inserted ones among the others, so no
-    position identifies a person. A release of a strategy that is not ours is returned only if
-    the strict verifier passes it.
+    1. Withhold or suppress people of rare classes.
+    2. Show ties and inserted edges so that members of a cohort have equal neighbours.
+    3. Exchange sensitive values within cohorts.
+    4. Number the vertices in random order, so no position identifies a person.
 
     Parameters
     ----------
@@ -106,11 +117,9 @@ def anonymize(
     Raises
     ------
     Infeasible
-        If vertices that must be inserted cannot be non-sensitive, or values cannot be suppressed.
+        If values cannot be suppressed.
     InvalidParams
-        If the options name no strategy.
-    NotKTSafe
-        If a strategy of an installed package made a release that the verifier does not pass.
+        If neighbourhoods are no stars.
 
     Examples
     --------
@@ -120,85 +129,97 @@ def anonymize(
     >>> sorted(made.origin[made.origin >= 0].tolist()) == list(range(60))
     True
     """
+    if not params.sees_stars:
+        msg = "Releases are made for one hop in the walk reading only."
+        raise InvalidParams(msg, hint="The package ktsafe-lab aligns releases for others.")
     request = Request(graph, params, rng, options, executor)
     if progress is not None:
         request = dataclasses.replace(request, report=progress)
-    made = anonymize_unverified(request)
-    if not is_own(options.strategy):
-        _raise_if_unsafe(made, params, options.strategy)
-    return made
+    ready = prepare(graph, params, options, rng)
+    release = exact_release(dataclasses.replace(request, graph=ready.graph))
+    made = Anonymized(with_edges(ready.graph, release.edges), ready.origin, graph.n_vertices)
+    if options.values == "exchanged":
+        made = exchanged(made, release.cohorts.of_vertex, rng)
+    return reordered(made, rng.permutation(made.graph.n_vertices))
 
 
-def anonymize_unverified(request: Request, strategy: Strategy | None = None) -> Anonymized:
-    """Return what a strategy makes, in random order and not verified.
+@dataclasses.dataclass(frozen=True, eq=False)
+class ExactRelease:
+    """A release in exact cohorts, as private as the mapping.
 
-    Benchmarks measure it.
+    Attributes
+    ----------
+    edges:
+        int32, shape (m, 2): all edges, shown ties and inserted ones.
+    cohorts:
+        The cohorts of all vertices, and their pivots.
+    """
+
+    edges: NDArray[np.int32]
+    cohorts: Cohorts
+
+
+def exact_release(request: Request) -> ExactRelease:
+    """Return a release in exact cohorts, with its cohorts.
+
+    Parameters
+    ----------
+    request:
+        Of its parameters k and alpha are used; one hop and the walk reading are meant.
+
+    Examples
+    --------
+    >>> from ktsafe import PrivacyParams
+    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
+    >>> release = exact_release(Request(graph, PrivacyParams(k=5), np.random.default_rng(0)))
+    >>> len(release.edges) > 0
+    True
+    """
+    release = before_rewiring(request, aim=request.options.aim)
+    edges = rewired(request, release.edges)
+    request.report("likeness", 1.0)
+    return dataclasses.replace(release, edges=edges)
+
+
+def before_rewiring(request: Request, *, aim: Aim = "cost", price: float = 1.0) -> ExactRelease:
+    """Return a release in exact cohorts before inserted edges exchange ends.
 
     Parameters
     ----------
     request:
         What is asked for.
-    strategy:
-        Plans the release in place of the one that the options name.
+    aim:
+        See `ktsafe.AnonymizeOptions`.
+    price:
+        With the aim "cost": what an edge costs beforehand, where a tie that is shown gains 2. Less
+        than 1 shows more ties, and more edges that are none.
     """
-    made, rng = anonymize_in_order(request, strategy), request.rng
-    order = rng.permutation(made.graph.n_vertices)
-    position = np.argsort(order)
-    shift = None if made.shift is None else position[made.shift[order]].astype(np.int32)
-    value_at = None if made.value_at is None else position[made.value_at[order]]
-    graph, origin = made.graph.subgraph(order), made.origin[order]
-    return Anonymized(graph, origin, made.n_original, shift, value_at)
-
-
-def anonymize_in_order(request: Request, strategy: Strategy | None = None) -> Anonymized:
-    """Return a release before its order is drawn, to build upon.
-
-    The original vertices come first, in their order, then the inserted ones: never to be published.
-    It is not verified, and `strategy` is as in `anonymize_unverified`.
-    """
-    strategy = strategy or _strategy_of(request)
-    ready = prepare(request.graph, request.params, request.options, request.rng)
-    made, groups = _made(dataclasses.replace(request, graph=ready.graph), strategy)
-    inserted = made.origin[len(ready.origin) :]
-    origin = np.concatenate((ready.origin, inserted))
-    made = dataclasses.replace(made, origin=origin, n_original=request.graph.n_vertices)
-    if groups is None or request.options.values == "in place":
-        return made
-    return _with_exchanged(made, groups, request.rng)
-
-
-def anonymize_everybody(request: Request, strategy: Strategy | None = None) -> Anonymized:
-    """Return what `anonymize_in_order` does without withholding people or suppressing values.
-
-    Not every strategy is safe then, and values stay in place.
-    """
-    return _made(request, strategy or _strategy_of(request))[0]
-
-
-def _made(
-    request: Request, strategy: Strategy
-) -> tuple[Anonymized, NDArray[np.integer[Any]] | None]:
-    """Return the release with values in place, and groups for exchanges.
-
-    Groups are None if there are none.
-    """
-    plan, n = strategy(request), request.graph.n_vertices
-    inserted = np.full(len(plan.inserted), -1, dtype=np.int32)
-    made = Anonymized(
-        graph=with_inserted(request.graph, plan, request.params, request.rng),
-        origin=np.concatenate((np.arange(n, dtype=np.int32), inserted)),
-        n_original=n,
-        shift=plan.shift,
+    graph, params, rng = request.graph, request.params, request.rng
+    executor, report = request.executor, request.report
+    cohorts = cohorts_of(
+        graph.qi_classes,
+        graph.is_sensitive,
+        neighbour_counts(graph),
+        params,
+        rng=rng,
+        executor=executor,
     )
-    if plan.groups is None and plan.shift is not None:
-        return made, orbits_of(plan.shift)
-    return made, plan.groups
+    report("cohorts", 1.0)
+    edges = released_edges(request, cohorts, aim=aim, price=price)
+    report("pairs", 1.0)
+    return ExactRelease(edges, cohorts)
 
 
-def _with_exchanged(
-    made: Anonymized, groups: NDArray[np.integer[Any]], rng: np.random.Generator
+def with_edges(graph: AttributedGraph, edges: NDArray[np.int32]) -> AttributedGraph:
+    """Return the vertices of a graph with other edges."""
+    return AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, edges)
+
+
+def exchanged(
+    made: Anonymized, groups: NDArray[np.integer], rng: np.random.Generator
 ) -> Anonymized:
-    """Return the release with values exchanged within groups.
+    """Return a release with values exchanged within groups.
 
     Nothing else is drawn otherwise.
     """
@@ -210,20 +231,50 @@ def _with_exchanged(
     return dataclasses.replace(made, graph=graph, value_at=value_at)
 
 
-def _strategy_of(request: Request) -> Strategy:
-    """Return the strategy that the options name, checked against the parameters."""
-    name = request.options.strategy
-    found = strategy_named(name)
-    check_strategy(name, request.params)
-    return found
+def reordered(made: Anonymized, order: NDArray[np.int64]) -> Anonymized:
+    """Return a release with its vertices in another order."""
+    value_at = None if made.value_at is None else np.argsort(order)[made.value_at[order]]
+    return dataclasses.replace(
+        made, graph=made.graph.subgraph(order), origin=made.origin[order], value_at=value_at
+    )
 
 
-def _raise_if_unsafe(made: Anonymized, params: PrivacyParams, strategy: str) -> None:
-    """Refuse a release that the strict verifier does not pass."""
-    # The verifier loads slowly, and our own strategies do not need it here.
-    from ktsafe.verify import verify_graph  # noqa: PLC0415
+def of_purpose(rng: np.random.Generator, purpose: str) -> np.random.Generator:
+    """Return a generator for one purpose.
 
-    verdict = verify_graph(made.graph, params, certificate=made.shift)
-    if not verdict.is_safe:
-        msg = f"Strategy {strategy!r} left {verdict.n_unsafe} vertices that are not kt-safe."
-        raise NotKTSafe(msg, hint="Nothing was written. Take a strategy that is safe: exact.")
+    It follows from another one, which stays as it is.
+
+    What the other one draws tells nothing of it.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> bool(of_purpose(rng, "values").random() == rng.random())
+    False
+    >>> bool(rng.random() == np.random.default_rng(1).random(2)[1])
+    True
+    """
+    state = json.dumps(rng.bit_generator.state, sort_keys=True, default=lambda each: each.tolist())
+    drawn = hashlib.sha256(f"{purpose} {state}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(drawn, "big"))
+
+
+def places_of_values(groups: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return for each member the member of its group showing its value.
+
+    Parameters
+    ----------
+    groups:
+        Integers, shape (n,): the group of each member.
+
+    Examples
+    --------
+    >>> at = places_of_values(np.array([0, 1, 0, 1]), np.random.default_rng(0))
+    >>> sorted(at[[0, 2]].tolist()), sorted(at[[1, 3]].tolist())
+    ([0, 2], [1, 3])
+    """
+    # The order of each group in one permutation of all is uniform, and says nothing of others.
+    by_chance = np.lexsort((rng.permutation(len(groups)), groups))
+    at = np.empty(len(groups), dtype=np.int64)
+    at[np.argsort(groups, kind="stable")] = by_chance
+    return at

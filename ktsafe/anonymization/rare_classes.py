@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.strategies import AnonymizeOptions
+from ktsafe.anonymization.request import AnonymizeOptions
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams

@@ -62,7 +62,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     k_claimed: PeopleCounts
     k_real: PeopleCounts
     k_known: PeopleCounts
-    k_known_in_ps: PeopleCounts | msgspec.UnsetType = msgspec.UNSET
+    k_known_in_ps: PeopleCounts
     alpha: Shares
     alpha_real: Shares
 
@@ -155,13 +155,12 @@ class PrivacyFigures:
 
     def _group(self, chosen: NDArray[np.bool_]) -> Group:
         params, asked = self.params, chosen[self.asked]
-        in_ps = _of_counts(self.k_known_ps[asked], params.k)
         return Group(
             vertices=int(np.count_nonzero(chosen)),
             k_claimed=_of_counts(self.k_claimed[chosen], params.k),
             k_real=_of_counts(self.k_real[chosen], params.k),
             k_known=_of_counts(self.k_known[asked], params.k),
-            k_known_in_ps=in_ps if params.sees_stars else msgspec.UNSET,
+            k_known_in_ps=_of_counts(self.k_known_ps[asked], params.k),
             alpha=_of_shares(self.sensitive[chosen], self.k_claimed[chosen], params),
             alpha_real=_of_shares(self.sensitive_real[chosen], self.k_real[chosen], params),
         )
@@ -207,7 +206,6 @@ def privacy_figures(
     params: PrivacyParams,
     *,
     pairs_max: int = PAIRS_MAX,
-    certificate: NDArray[np.int32] | None = None,
 ) -> PrivacyFigures:
     """Measure the privacy of every real vertex of a release.
 
@@ -219,8 +217,6 @@ def privacy_figures(
         The parameters of the release.
     pairs_max:
         Comparisons that `k_known` may take before an even sample is asked instead.
-    certificate:
-        See `ktsafe.verify.verify_flags`: protection sets are then counted by its orbits.
     """
     released, behind, real = traced.released, traced.behind, traced.real
     is_real = behind >= 0
@@ -232,7 +228,6 @@ def privacy_figures(
         np.column_stack((is_real, released.is_sensitive, is_own)),
         released.edges,
         params,
-        certificate=certificate,
     )
     classes = released.qi_classes.astype(np.int64)
     members = np.bincount(classes[real], minlength=int(classes.max(initial=0)) + 1)

@@ -71,7 +71,6 @@ def audit_release(
     params: PrivacyParams,
     *,
     original_of: NDArray[np.integer[Any]] | None = None,
-    certificate: NDArray[np.int32] | None = None,
     value_at: NDArray[np.integer[Any]] | None = None,
 ) -> ReleaseAudit:
     """Return the audit of a release. It is private.
@@ -87,9 +86,6 @@ def audit_release(
     original_of:
         Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
         None: the first vertices are the originals in order, as `anonymize` never leaves them.
-    certificate:
-        See `ktsafe.verify.verify`. With it, protection sets are counted by its orbits: what is
-        left of them at least.
     value_at:
         Integers, shape (released vertices,): the vertex that shows the sensitive value of each, as
         in `ktsafe.Anonymized`. None: each shows its own.
@@ -112,16 +108,10 @@ def audit_release(
     >>> audit.privacy.all.k_real.min >= 5, audit.cost.total > 0
     (True, True)
     """
-    traced = trace(original, released, original_of, value_at)
-    return audit_traced(traced, params, certificate=certificate)
+    return audit_traced(trace(original, released, original_of, value_at), params)
 
 
-def audit_traced(
-    traced: Traced,
-    params: PrivacyParams,
-    *,
-    certificate: NDArray[np.int32] | None = None,
-) -> ReleaseAudit:
+def audit_traced(traced: Traced, params: PrivacyParams) -> ReleaseAudit:
     """Return what `audit_release` does, of a release that is traced already.
 
     Examples
@@ -138,7 +128,7 @@ def audit_traced(
         suppressed=changed_values(traced),
         cost=cost_parts(traced, params),
         usefulness=usefulness(traced),
-        privacy=privacy_figures(traced, params, certificate=certificate).summary(),
+        privacy=privacy_figures(traced, params).summary(),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ktsafe.anonymization.anonymization import anonymize
-from ktsafe.anonymization.strategies import (
+from ktsafe.anonymization.request import (
     MIN_F1,
     Aim,
     AnonymizeOptions,
@@ -17,8 +17,6 @@ from ktsafe.anonymization.strategies import (
     Generalize,
     Progress,
     Values,
-    check_strategy,
-    default_strategy,
 )
 from ktsafe.errors import BelowMinimumUtility, InvalidParams
 from ktsafe.graph import NONE, AttributedGraph, Groups, Schema
@@ -52,9 +50,6 @@ def protect(
     harmless_values: Collection[object] = (),
     k: int = 10,
     alpha: Fraction | float | str = "1/5",
-    t: Fraction | float | str = 0,
-    epsilon: int = 0,
-    hops: int = 1,
     buckets: Mapping[str, tuple[Border, ...]] | None = None,
     groups: Mapping[str, Groups] | None = None,
     nominal: Collection[str] = (),
@@ -62,7 +57,6 @@ def protect(
     keep: Collection[str] = (),
     hierarchies: Mapping[str, Sequence[Declared]] | None = None,
     ignore: Collection[str] = (),
-    strategy: str | None = None,
     effort: Effort = "balanced",
     aim: Aim = "balanced",
     values: Values = "exchanged",
@@ -90,8 +84,8 @@ def protect(
         None: nothing is sensitive. `1`, `1.0` and `"1"` are one value, `True` is `"true"`.
     harmless_values:
         Values that are not sensitive, though they are spelt almost like one that is.
-    k, alpha, t, epsilon, hops:
-        The guarantee, see `PrivacyParams`.
+    k, alpha:
+        The guarantee, see `PrivacyParams`. Candidates have equal neighbours: t = 0, epsilon = 0.
     buckets, groups:
         For numbers and dates, and for values that are told as one, see `Schema`.
     nominal:
@@ -108,15 +102,12 @@ def protect(
     ignore:
         Attributes of vertices and edges that the release shall not show ("weight", "name"). Any
         other that is not named above is refused, rather than dropped in silence.
-    strategy:
-        How to anonymize, see `AnonymizeOptions`; None: "exact", beyond one hop "aligned" of the
-        package ktsafe-lab.
     effort:
         How much search a better release is worth.
     aim:
         "balanced": between the people of any two values of an attribute there are about as many
         edges as ties, so conclusions hold. "f1": most ties are right. "cost": least is
-        changed. Beyond one hop it changes nothing.
+        changed.
     values:
         Of the sensitive attribute: exchanged within each cohort, or in place, see
         `AnonymizeOptions`.
@@ -165,9 +156,8 @@ def protect(
     <private: ids of 34 published people>
     """
     # Both check and convert what they are given.
-    params = PrivacyParams(k, t, alpha, epsilon, hops)  # type: ignore[arg-type]
-    options = AnonymizeOptions(effort, strategy or default_strategy(params), aim=aim, values=values)
-    check_strategy(options.strategy, params)
+    params = PrivacyParams(k, 0, alpha, 0)  # type: ignore[arg-type]
+    options = AnonymizeOptions(effort, aim=aim, values=values)
     if generalize not in get_args(Generalize):
         raise InvalidParams("generalize is none of its words.", hint='Say generalize="auto".')
     if generalize == "none" and (keep or hierarchies):
@@ -186,7 +176,7 @@ def protect(
     )
     told = truth if advice is None else advice.graph
     made = anonymize(told, params, rng=drawn, options=options, progress=progress)
-    verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
+    verify_graph(made.graph, params).raise_if_unsafe()
     owners = enumerate(made.origin.tolist())
     mapping = {published: seen.ids[owner] for published, owner in owners if owner >= 0}
     ignored = {"repeated edges": seen.network.edges_repeated, "self-loops": seen.network.loops}

@@ -68,7 +68,7 @@ class Provenance:
     told:
         The same as the release tells it: the groups of a generalization are its values.
     made:
-        The release, its mapping and its certificate.
+        The release and its mapping.
     ids:
         The text of each true vertex's id.
     advice:
@@ -130,7 +130,7 @@ class Protected:
         Its counts are by vertex, in the order of the release.
         """
         made = self.provenance.made
-        return verify_graph(made.graph, self.params, certificate=made.shift)
+        return verify_graph(made.graph, self.params)
 
     def advise(
         self,
@@ -188,7 +188,6 @@ class Protected:
             made.graph,
             self.params,
             original_of=made.origin,
-            certificate=made.shift,
             value_at=made.value_at,
         )
 

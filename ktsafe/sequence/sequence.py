@@ -6,21 +6,21 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from itertools import starmap
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence import cost_figures
+from ktsafe.sequence import cost_figures, gate
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State, state_from_pages, state_pages
 from ktsafe.sequence.memory.turns import share_of_turn
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
-from ktsafe.sequence.step import EXACT, Step, StepPolicy, make_release
+from ktsafe.sequence.step import Step, make_release
 
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -92,8 +92,6 @@ class SequenceEngine:
     (1, 0, 100)
     """
 
-    policy: ClassVar[StepPolicy] = EXACT
-
     def __init__(
         self, state: State, schema: Schema, params: PrivacyParams, options: SequenceOptions
     ) -> None:
@@ -145,7 +143,7 @@ class SequenceEngine:
         """
         # The next release is made of a copy, so the former state is kept until there is one.
         after = self._state.following()
-        step = make_release(StepContext(after, self._spec, rng, executor), changes, self.policy)
+        step = make_release(StepContext(after, self._spec, rng, executor), changes)
         self._state = after
         return step
 
@@ -251,7 +249,7 @@ class SequenceEngine:
         NotKTSafe
             If it does not hold.
         """
-        self.policy.check(self._state, self._spec, self._state.places.members)
+        gate.check(self._state, self._spec, self._state.places.members)
 
     def pages(self) -> Iterator[tuple[str, bytes]]:
         """Yield name and bytes of every page: the whole state."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ from ktsafe.sequence.people.sensitive_updates import (
     show_sensitive,
     shows_missing,
 )
-from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
+from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 
@@ -54,32 +52,7 @@ class Step:
     vacated: NDArray[np.int64]
 
 
-class StepPolicy(NamedTuple):
-    """What differs between kinds of sequences.
-
-    Attributes
-    ----------
-    move:
-        Publishes other quasi-identifiers; returns the cohorts that people left for it.
-    publish:
-        Publishes newcomers.
-    plan:
-        Chooses which ties are shown.
-    check:
-        Raises `NotKTSafe` unless the certificate holds for the given cohorts.
-    """
-
-    move: Callable[[StepContext], set[int]]
-    publish: Callable[[StepContext], None]
-    plan: Callable[[StepContext], None]
-    check: Callable[[State, SequenceSpec, Iterable[int]], None]
-
-
-EXACT = StepPolicy(move_groups, publish_ready, plan_ties, gate.check)
-"""Permanent cohorts whose members have equal rows: no vertex sees who is beside it."""
-
-
-def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> Step:
+def make_release(context: StepContext, changes: Changes) -> Step:
     """Make the next release of the context's state; return the differences.
 
     The state is a copy of the former one.
@@ -96,15 +69,28 @@ def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> 
     # Step 1: the true graph.
     left = apply(context, changes)
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
-    left |= policy.move(context)
-    _show_values(context, changes)
-    policy.publish(context)
+    left |= move_groups(context)
+    show_values(context, changes)
+    publish_ready(context)
     exchange_values(context, first_cohort)
     # Step 3: ties.
-    policy.plan(context)
+    plan_ties(context)
     # Step 4: the gate.
-    policy.check(state, context.spec, state.current.touched)
+    gate.check(state, context.spec, state.current.touched)
     gate.check_cover(state)
+    return finished(state, first_born, left)
+
+
+def finished(state: State, first_born: int, left: set[int]) -> Step:
+    """Return what a release changed, and remove cohorts without edges.
+
+    Parameters
+    ----------
+    first_born:
+        The first place that appeared.
+    left:
+        Cohorts that people left.
+    """
     gained = state.edges.pairs(state.current.gained.array())
     lost = edge_ends(state.current.lost.array())
     # Edges between two vertices that appeared with them are births, no gains.
@@ -186,7 +172,7 @@ def _change(context: StepContext, changes: Changes) -> None:
     state.people.write(rows, cls=parted(context, rows, cls), sensitive=sensitive)
 
 
-def _show_values(context: StepContext, changes: Changes) -> None:
+def show_values(context: StepContext, changes: Changes) -> None:
     """Show changed sensitive values where they stand by now.
 
     No place changes as it is left.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice, starmap
 from operator import add
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ from ktsafe.params import PrivacyParams
 
 LINES_AT_ONCE: Final = 100_000
 """Lines of a digest that are in memory at a time."""
-
-Evidence = Literal["definition", "certificate"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +36,7 @@ class _Endings(dict[tuple[int, ...], str]):
     """A digest line's end, by its counts; few counts differ."""
 
     def __missing__(self, counts: tuple[int, ...]) -> str:
-        ending = self[counts] = ",{},{},{}\n".format(*counts)
+        ending = self[counts] = ",{},{},0\n".format(*counts)
         return ending
 
 
@@ -55,17 +53,6 @@ class Verdict:
     ps_size, ps_sensitive:
         int64, shape (n,): size of each vertex's maximal protection set, and how many of its
         members are sensitive. The vertex itself is a member.
-    ps_undecided:
-        int64, shape (n,): sensitive vertices of whom it stayed undecided whether they are members;
-        they count against alpha. Others that stayed undecided count nowhere, which is the worse
-        case for k and for alpha. None: nothing stayed undecided.
-    undecided_pairs:
-        Pairs of vertices whose edit distance stayed undecided.
-    evidence:
-        "definition": the counts are those of the maximal protection sets. "certificate": a
-        verified automorphism proves that every protection set is a union of its orbits; the
-        counts are those of the vertex's own orbit, at most the true size and, if no orbit exceeds
-        alpha, at least the true share.
     """
 
     params: PrivacyParams
@@ -73,9 +60,6 @@ class Verdict:
     n_edges: int
     ps_size: NDArray[np.int64]
     ps_sensitive: NDArray[np.int64]
-    ps_undecided: NDArray[np.int64] | None = None
-    undecided_pairs: int = 0
-    evidence: Evidence = "definition"
 
     @cached_property
     def has_too_few(self) -> NDArray[np.bool_]:
@@ -86,15 +70,7 @@ class Verdict:
     def is_too_sensitive(self) -> NDArray[np.bool_]:
         """Whether the sensitive share of PS(v) exceeds alpha, bool, shape (n,)."""
         alpha = self.params.alpha
-        part, whole = self._shares
-        return part * alpha.denominator > whole * alpha.numerator
-
-    @cached_property
-    def _shares(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return sensitive members and members as they count against alpha."""
-        if self.ps_undecided is None:
-            return self.ps_sensitive, self.ps_size
-        return self.ps_sensitive + self.ps_undecided, self.ps_size + self.ps_undecided
+        return self.ps_sensitive * alpha.denominator > self.ps_size * alpha.numerator
 
     @cached_property
     def is_unsafe(self) -> NDArray[np.bool_]:
@@ -122,7 +98,7 @@ class Verdict:
         if self.n_vertices == 0:
             return None
         # Correctly rounded division is monotone, so the exact maximum is among the float maxima.
-        part, whole = self._shares
+        part, whole = self.ps_sensitive, self.ps_size
         rounded = part / whole
         best = rounded == rounded.max()
         pairs = np.unique(np.column_stack((part[best], whole[best])), axis=0)
@@ -131,22 +107,17 @@ class Verdict:
     def digest(self, ids: Sequence[str]) -> str:
         """Return the sha256 of what was found of every vertex, hexadecimal.
 
-        It is that of the lines `id,candidates,sensitive,undecided`, in the order of the vertices,
-        each with a newline, so other programs can compute it.
+        It is that of the lines `id,candidates,sensitive,0`, in the order of the vertices, each
+        with a newline, so other programs can compute it.
 
         Parameters
         ----------
         ids:
             The published id of every vertex.
         """
-        undecided = self.ps_undecided
-        columns = (
-            self.ps_size.tolist(),
-            self.ps_sensitive.tolist(),
-            [0] * self.n_vertices if undecided is None else undecided.tolist(),
-        )
         digest = hashlib.sha256()
-        endings = map(_Endings().__getitem__, zip(*columns, strict=True))
+        counts = zip(self.ps_size.tolist(), self.ps_sensitive.tolist(), strict=True)
+        endings = map(_Endings().__getitem__, counts)
         lines = starmap(add, zip(ids, endings, strict=True))
         while block := "".join(islice(lines, LINES_AT_ONCE)):
             digest.update(block.encode())
@@ -159,8 +130,7 @@ class Verdict:
             yield self._failure(int(vertex))
 
     def _failure(self, vertex: int) -> Failure:
-        size = int(self.ps_size[vertex])
-        part, whole = (int(counts[vertex]) for counts in self._shares)
+        size, part = int(self.ps_size[vertex]), int(self.ps_sensitive[vertex])
         reasons: list[str] = []
         parts: list[str] = []
         if self.has_too_few[vertex]:
@@ -169,11 +139,11 @@ class Verdict:
         if self.is_too_sensitive[vertex]:
             reasons.append("too_sensitive")
             parts.append(
-                f"{part} of its {whole} candidates are sensitive, a share of "
-                f"{Fraction(part, whole)} where alpha = {self.params.alpha}"
+                f"{part} of its {size} candidates are sensitive, a share of "
+                f"{Fraction(part, size)} where alpha = {self.params.alpha}"
             )
         text = f"Vertex {vertex} is not kt-safe: {'; '.join(parts)}."
-        return Failure(vertex, size, int(self.ps_sensitive[vertex]), tuple(reasons), text)
+        return Failure(vertex, size, part, tuple(reasons), text)
 
     def raise_if_unsafe(self) -> None:
         """Raise unless the release is kt-safe. The message holds counts only.

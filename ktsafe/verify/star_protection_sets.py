@@ -70,24 +70,6 @@ class Coded:
     flags: NDArray[np.bool_]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ProtectionCounts:
-    """The sizes of all protection sets.
-
-    Attributes
-    ----------
-    certain, undecided:
-        int64, shape (1 + f, n): members that are proven, and those whose edit distance stayed
-        undecided; all of them, and those with each flag. None: nothing stayed undecided.
-    undecided_pairs:
-        Pairs of vertices whose edit distance stayed undecided.
-    """
-
-    certain: NDArray[np.int64]
-    undecided: NDArray[np.int64] | None = None
-    undecided_pairs: int = 0
-
-
 # Protection sets for one hop in the walk reading: stars.
 #
 # The edit distance of two stars is twice the difference of their degrees, so locations (class,

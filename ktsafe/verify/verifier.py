@@ -7,16 +7,13 @@ on integers only.
 Source: Definitions 2 to 5 of the paper. For n = 1 hop and the walk reading a neighbourhood is a
 star, so the edit distance of two is twice the difference of their degrees: see
 `ktsafe.verify.star_protection_sets`.
-Other radii, the induced reading and certificates are judged by `ktsafe_lab.verify_hops`, of another
-package, and refused without it. *Departure*: the protection set is the maximal one, so it is
+Other radii and the induced reading are refused here: `ktsafe_lab.verify_hops`, of another package,
+judges them. *Departure*: the protection set is the maximal one, so it is
 unique. Beware of `t`: classical t-closeness bounds the sensitive attribute; here it bounds the
 non-sensitive attributes of neighbourhoods.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,11 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.params import found as offered_judge
 from ktsafe.verify.kt_safe_verdict import Failure, Verdict
 from ktsafe.verify.star_protection_sets import (
     Coded,
-    ProtectionCounts,
     in_threads,
     star_protection_sets,
     threads_for,
@@ -41,10 +36,6 @@ N_MAX = 2**31 - 1
 
 assert 2 * N_MAX**2 < 2**63
 
-GROUP: Final = "ktsafe.verifiers"
-"""The group of entry points of judges of neighbourhoods that are no stars."""
-JUDGE: Final = "neighbourhoods"
-
 
 def verify(
     quasi_identifiers: ArrayLike,
@@ -52,7 +43,6 @@ def verify(
     edges: ArrayLike,
     params: PrivacyParams,
     *,
-    certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> Verdict:
     """Compute maximal protection sets and compare with k and alpha.
@@ -72,9 +62,6 @@ def verify(
         Integers in 0..n-1, shape (m, 2): each undirected edge once, in either direction.
     params:
         What to check.
-    certificate:
-        Integers, shape (n,): a permutation of the vertices that is claimed to be an automorphism.
-        It is checked, and the verdict then rests on its orbits (`Verdict.evidence`).
     workers:
         Threads to use; None means one per core. The result does not depend on it.
 
@@ -87,10 +74,8 @@ def verify(
     ------
     InvalidGraph
         If the arrays do not describe a simple graph.
-    NotKTSafe
-        If the certificate does not hold.
     InvalidParams
-        If it takes the package ktsafe-lab to judge, and that is not installed.
+        If neighbourhoods are no stars, but of other hops or the induced reading.
 
     Complexity
     ----------
@@ -109,25 +94,15 @@ def verify(
     sensitive = np.asarray(is_sensitive)
     if sensitive.ndim != 1:
         raise InvalidGraph("The sensitive flags must be booleans of shape (n,).")
-    qi, flags, pairs = _checked(quasi_identifiers, sensitive.reshape(-1, 1), edges, workers)
-    found = _counts(_coded(qi, flags, pairs), params, certificate, workers)
-    return Verdict(
-        params,
-        len(qi),
-        len(pairs),
-        found.certain[0],
-        found.certain[1],
-        None if found.undecided is None else found.undecided[1],
-        found.undecided_pairs,
-        "definition" if certificate is None else "certificate",
-    )
+    given = coded(quasi_identifiers, sensitive.reshape(-1, 1), edges, workers)
+    found = _counts(given, params, workers)
+    return Verdict(params, len(given.classes), len(given.edges), found[0], found[1])
 
 
 def verify_graph(
     graph: AttributedGraph,
     params: PrivacyParams,
     *,
-    certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> Verdict:
     """Verify an attributed graph; see `verify`.
@@ -144,7 +119,6 @@ def verify_graph(
         graph.is_sensitive,
         graph.edges,
         params,
-        certificate=certificate,
         workers=workers,
     )
 
@@ -155,7 +129,6 @@ def verify_flags(
     edges: ArrayLike,
     params: PrivacyParams,
     *,
-    certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the members of each protection set.
@@ -167,8 +140,7 @@ def verify_flags(
     Returns
     -------
     tuple
-        int64, shape (n,): |PS(v)|; and int64, shape (f, n): its members that carry each flag. Only
-        members that are certain count; with a certificate, those of the vertex's own orbit.
+        int64, shape (n,): |PS(v)|; and int64, shape (f, n): its members that carry each flag.
 
     Examples
     --------
@@ -177,36 +149,31 @@ def verify_flags(
     >>> size.tolist(), flagged.tolist()
     ([2, 2, 1], [[1, 1, 0]])
     """
-    qi, checked, pairs = _checked(quasi_identifiers, flags, edges, workers)
-    found = _counts(_coded(qi, checked, pairs), params, certificate, workers).certain
+    found = _counts(coded(quasi_identifiers, flags, edges, workers), params, workers)
     return found[0], found[1:]
 
 
-def _counts(
-    coded: Coded, params: PrivacyParams, certificate: ArrayLike | None, workers: int | None
-) -> ProtectionCounts:
-    """Return counts of stars, or an installed package's own findings."""
-    if params.sees_stars and certificate is None:
-        return ProtectionCounts(star_protection_sets(coded, params, workers=workers))
-    point = offered_judge(GROUP, JUDGE)
-    if point is None:
+def _counts(given: Coded, params: PrivacyParams, workers: int | None) -> NDArray[np.int64]:
+    """Count protection sets and flagged members; refuse all but stars."""
+    if not params.sees_stars:
         msg = "Only stars (one hop, walk reading) are judged here."
-        hint = "Install ktsafe-lab for other neighbourhoods and for certificates."
+        hint = "The package ktsafe-lab judges other neighbourhoods: ktsafe_lab.verify_hops."
         raise InvalidParams(msg, hint=hint)
-    judge: Callable[..., ProtectionCounts] = point.load()
-    return judge(coded, params, certificate, workers)
+    return star_protection_sets(given, params, workers=workers)
 
 
-def _coded(qi: NDArray[np.int64], flags: NDArray[np.bool_], pairs: NDArray[np.int32]) -> Coded:
-    """Return the checked graph as kernels take it."""
-    columns, offsets, classes = _columns(qi)
-    return Coded(columns, offsets, classes, pairs, flags)
-
-
-def _checked(
+def coded(
     quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike, workers: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int32]]:
-    """Return the three inputs as arrays, or raise InvalidGraph."""
+) -> Coded:
+    """Return the checked graph as kernels take it.
+
+    Parameters are those of `verify_flags`.
+
+    Raises
+    ------
+    InvalidGraph
+        If the arrays do not describe a simple graph.
+    """
     flagged = np.asarray(flags)
     qi = np.asarray(quasi_identifiers)
     pairs = np.asarray(edges)
@@ -220,7 +187,8 @@ def _checked(
     if qi.size and qi.dtype == np.uint64 and int(qi.max()) > np.iinfo(np.int64).max:
         raise InvalidGraph("A quasi-identifier code exceeds int64.")
     if pairs.size == 0:
-        return qi.astype(np.int64), flagged.astype(np.bool_), np.zeros((0, 2), dtype=np.int32)
+        narrow = np.zeros((0, 2), dtype=np.int32)
+        return Coded(*_columns(qi.astype(np.int64)), narrow, flagged.astype(np.bool_))
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         raise InvalidGraph("The edges must be integers of shape (m, 2).")
     if int(pairs.min()) < 0 or int(pairs.max()) >= n:
@@ -240,7 +208,7 @@ def _checked(
     ascend = bool(np.all(keys[1:] > keys[:-1]))
     if not ascend and any(in_threads(has_doubles, range(threads), threads)):
         raise InvalidGraph("An edge is given twice.")
-    return qi.astype(np.int64), flagged.astype(np.bool_), narrow
+    return Coded(*_columns(qi.astype(np.int64)), narrow, flagged.astype(np.bool_))
 
 
 def _columns(

@@ -31,12 +31,12 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization.anonymization import anonymize_unverified
-from ktsafe.anonymization.strategies import Effort, Request, strategy_names
+from ktsafe.anonymization.request import Effort, Request
 from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.workers.pool import Workers
 from ktsafe.verify import verify_graph
+from ktsafe_lab.strategies import ALL, unverified
 
 SEED = 0
 LARGEST = "uniform-1000000"
@@ -48,14 +48,14 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of data sets")
     parser.add_argument("--names", default="", help="names of data sets, separated by commas")
     parser.add_argument("--effort", choices=get_args(Effort), default="balanced")
-    parser.add_argument("--strategy", choices=strategy_names(), default="exact")
+    parser.add_argument("--strategy", choices=tuple(ALL), default="exact")
     parser.add_argument("--workers", type=int, default=1, help="threads")
     parser.add_argument("--once", action="store_true", help="no first run to warm kernels")
     parser.add_argument("--small", action="store_true", help="only a small synthetic graph")
     arguments = parser.parse_args()
     wanted = {name for name in arguments.names.split(",") if name}
     graphs = from_folder(arguments.data) if arguments.data else synthetic(wanted, arguments.small)
-    options = AnonymizeOptions(arguments.effort, arguments.strategy)
+    options = AnonymizeOptions(arguments.effort)
     print(
         "name          n        edges    cost     fakes  /edges      P      R     F1 "
         "seconds  core s peak MB unsafe hash"
@@ -64,7 +64,10 @@ def main() -> int:
     with Workers(arguments.workers).open() as (executor, _):
         for name, graph in graphs:
             if not wanted or name in wanted:
-                failed += report(name, graph, options, executor, once=arguments.once) > 0
+                failed += (
+                    report(name, graph, options, arguments.strategy, executor, once=arguments.once)
+                    > 0
+                )
     return failed
 
 
@@ -72,6 +75,7 @@ def report(
     name: str,
     graph: AttributedGraph,
     options: AnonymizeOptions,
+    strategy: str,
     executor: Executor | None,
     *,
     once: bool,
@@ -81,7 +85,7 @@ def report(
     for _ in range(1 if once else 2):
         began, core_began = time.perf_counter(), time.process_time()
         request = Request(graph, params, np.random.default_rng(SEED), options, executor)
-        outcome = anonymize_unverified(request)
+        outcome = unverified(request, strategy)
         seconds, core_seconds = time.perf_counter() - began, time.process_time() - core_began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     released = outcome.graph

@@ -29,15 +29,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.anonymization import Anonymized, anonymize_unverified
-from ktsafe.anonymization.exact.kt_tree import cohorts_of, neighbour_counts
+from ktsafe.anonymization.anonymization import Anonymized
+from ktsafe.anonymization.kt_tree import cohorts_of, neighbour_counts
 from ktsafe.anonymization.rare_classes import prepare
-from ktsafe.anonymization.strategies import Effort, Request
+from ktsafe.anonymization.request import Effort, Request
 from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.edges import edge_keys
 from ktsafe.verify import verify_graph
 from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound
+from ktsafe_lab.strategies import unverified
 from lab.benchmarks.bench_anonymize import from_folder
 
 BINS = 20
@@ -60,9 +61,9 @@ def main() -> int:
     arguments = parser.parse_args()
     wanted = {name for name in arguments.names.split(",") if name}
     graphs = from_folder(arguments.data) if arguments.data else synthetic(arguments.small)
-    asked = AnonymizeOptions(arguments.effort, arguments.strategy)
+    asked, strategy = AnonymizeOptions(arguments.effort), arguments.strategy
     small = uniform(200, 1000, rng=np.random.default_rng(0))
-    anonymize_unverified(Request(small, PrivacyParams(), np.random.default_rng(0), asked))
+    unverified(Request(small, PrivacyParams(), np.random.default_rng(0), asked), strategy)
     print(
         "name         aim   seed  cost/E      P      R     F1 linear  any   guess denoised unsafe "
         "edges/T wrong  empty  core s"
@@ -74,12 +75,13 @@ def main() -> int:
         for aim, seed in itertools.product(arguments.aims.split(","), arguments.seeds.split(",")):
             options = dataclasses.replace(asked, aim=aim)
             bounds, guesses = not arguments.no_bound, not arguments.no_guess
-            failed += report(name, graph, options, int(seed), bounds=bounds, guesses=guesses) > 0
+            named = (name, strategy)
+            failed += report(named, graph, options, int(seed), bounds=bounds, guesses=guesses) > 0
     return failed
 
 
 def report(
-    name: str,
+    named: tuple[str, str],
     graph: AttributedGraph,
     options: AnonymizeOptions,
     seed: int,
@@ -87,10 +89,10 @@ def report(
     bounds: bool,
     guesses: bool,
 ) -> int:
-    """Anonymize, print a line, return the unsafe vertices."""
-    params = PrivacyParams()
+    """Anonymize by a strategy, print a line, return the unsafe vertices."""
+    params, (name, strategy) = PrivacyParams(), named
     began = time.process_time()
-    outcome = anonymize_unverified(Request(graph, params, np.random.default_rng(seed), options))
+    outcome = unverified(Request(graph, params, np.random.default_rng(seed), options), strategy)
     seconds = time.process_time() - began
     released = outcome.graph
     truth, shown = edge_keys(graph.edges), edge_keys(outcome.origin[released.edges])
@@ -101,7 +103,7 @@ def report(
     linear = any_ = plain = denoised = float("nan")
     kept = graph.subgraph(outcome.origin[outcome.origin >= 0])
     fixed = vertices + len(truth) - kept.n_edges
-    if bounds and options.strategy == "exact" and not (outcome.origin < 0).any():
+    if bounds and strategy == "exact" and not (outcome.origin < 0).any():
         # The cohorts are drawn first, so the same seed gives them again.
         seen = AttributedGraph.from_codes(
             released.schema, released.categories, released.codes, kept.edges
@@ -139,7 +141,7 @@ def generator_after(graph: AttributedGraph, seed: int) -> np.random.Generator:
     return rng
 
 
-PREPARED = AnonymizeOptions(strategy="exact", rare_qi="withhold")
+PREPARED = AnonymizeOptions(rare_qi="withhold")
 
 
 def best_guesses(graph: AttributedGraph, outcome: Anonymized) -> tuple[float, float]:

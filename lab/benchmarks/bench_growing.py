@@ -37,7 +37,7 @@ from typing import Final, get_args
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.anonymization.strategies import Aim
+from ktsafe.anonymization.request import Aim
 from ktsafe.audit.sequence import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between

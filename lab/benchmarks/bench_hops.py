@@ -28,12 +28,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.anonymization.anonymization import Anonymized
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
+from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.edges import edge_keys
-from ktsafe.verify import verify_flags, verify_graph
-from ktsafe.verify.verifier import _checked, _coded
+from ktsafe.verify.verifier import coded
+from ktsafe_lab.strategies import LabRelease, anonymize
+from ktsafe_lab.verify_hops import verify_graph
+from ktsafe_lab.verify_hops.certificate import checked_orbits
 from ktsafe_lab.verify_hops.protection_sets import ProtectionSets, protection_sets
 from lab.benchmarks.bench_anonymize import SEED, from_folder
 
@@ -52,8 +54,8 @@ def main() -> int:
     arguments = parser.parse_args()
     params = PrivacyParams(k=arguments.k, n_hops=2)
     warm = uniform(60, 120, n_tuples=2, rng=np.random.default_rng(SEED))
-    options = AnonymizeOptions("fast", "aligned")
-    exact(anonymize(warm, params, rng=np.random.default_rng(0), options=options).graph, params)
+    asked = Request(warm, params, np.random.default_rng(0), AnonymizeOptions("fast"))
+    exact(anonymize(asked, "aligned").graph, params)
     failed = 0
     for name, graph in graphs(arguments):
         print(f"{name}: {graph.n_vertices} vertices, {graph.n_edges} edges", flush=True)
@@ -76,8 +78,8 @@ def exact(
 ) -> ProtectionSets:
     """Count protection sets by the definition."""
     flags = graph.is_sensitive.reshape(-1, 1)
-    checked = _checked(graph.codes[:, :-1], flags, graph.edges, None)
-    return protection_sets(_coded(*checked), params, chosen=chosen)
+    given = coded(graph.codes[:, :-1], flags, graph.edges, None)
+    return protection_sets(given, params, chosen=chosen)
 
 
 def raw(graph: AttributedGraph, params: PrivacyParams) -> None:
@@ -97,10 +99,9 @@ def raw(graph: AttributedGraph, params: PrivacyParams) -> None:
 
 def aligned(graph: AttributedGraph, params: PrivacyParams, effort: Any, samples: int) -> int:
     """Print lines on an aligned release; return the unsafe vertices that were found."""
-    options = AnonymizeOptions(effort, "aligned")
-    rng = np.random.default_rng(SEED)
-    outcome: Anonymized
-    outcome, seconds, work = timed(lambda: anonymize(graph, params, rng=rng, options=options))
+    asked = Request(graph, params, np.random.default_rng(SEED), AnonymizeOptions(effort))
+    outcome: LabRelease
+    outcome, seconds, work = timed(lambda: anonymize(asked, "aligned"))
     released = outcome.graph
     inserted = int(np.count_nonzero(outcome.origin < 0))
     ends = outcome.origin[released.edges]
@@ -111,10 +112,9 @@ def aligned(graph: AttributedGraph, params: PrivacyParams, effort: Any, samples:
     verdict, proof_seconds, _ = timed(
         lambda: verify_graph(released, params, certificate=outcome.shift)
     )
-    is_real = (outcome.origin >= 0).reshape(-1, 1)
-    reals = verify_flags(
-        released.codes[:, :-1], is_real, released.edges, params, certificate=outcome.shift
-    )[1][0][outcome.origin >= 0]
+    is_real, shift = outcome.origin >= 0, outcome.shift
+    orbits = checked_orbits(shift, released.qi_classes.astype(np.int64), released.edges)
+    reals = np.bincount(orbits, weights=is_real)[orbits][is_real]
     factor = released.degrees.mean() / max(graph.degrees.mean(), 1e-9)
     print(
         f"  aligned, {effort}: edge cost {cost:.3f} of the ties, precision {precision:.2f}, "

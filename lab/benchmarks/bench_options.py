@@ -23,16 +23,18 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.anonymization import anonymize_unverified
-from ktsafe.anonymization.strategies import Effort, Request
+from ktsafe.anonymization.request import Effort, Request
 from ktsafe.assess.utility import degree_emd
 from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.verify import verify_graph
+from ktsafe_lab.strategies import unverified
 from lab.benchmarks.bench_anonymize import from_folder
 
 SEED = 0
+
+Variant = tuple[AnonymizeOptions, str]
 
 
 def main() -> int:
@@ -53,28 +55,28 @@ def main() -> int:
     for name, graph in graphs:
         if wanted and name not in wanted:
             continue
-        for title, options in variants(arguments.effort).items():
-            failed += report(name, graph, title, options) > 0
+        for title, variant in variants(arguments.effort).items():
+            failed += report(name, graph, title, variant) > 0
     return failed
 
 
-def variants(effort: Effort) -> dict[str, AnonymizeOptions]:
-    """Return the options to be compared, by their titles."""
+def variants(effort: Effort) -> dict[str, Variant]:
+    """Return the options and strategies to be compared, by their titles."""
     return {
-        "default": AnonymizeOptions(effort),
-        "suppress": AnonymizeOptions(effort, rare_qi="suppress"),
-        "attribute": AnonymizeOptions(effort, "attribute"),
-        "tolerant": AnonymizeOptions(effort, "tolerant"),
+        "default": (AnonymizeOptions(effort), "exact"),
+        "suppress": (AnonymizeOptions(effort, rare_qi="suppress"), "exact"),
+        "attribute": (AnonymizeOptions(effort), "attribute"),
+        "tolerant": (AnonymizeOptions(effort), "tolerant"),
     }
 
 
-def report(name: str, graph: AttributedGraph, title: str, options: AnonymizeOptions) -> int:
+def report(name: str, graph: AttributedGraph, title: str, variant: Variant) -> int:
     """Print a line for one variant; return its unsafe vertices."""
-    params = PrivacyParams()
+    params, (options, strategy) = PrivacyParams(), variant
     small = uniform(200, 800, rng=np.random.default_rng(SEED))
-    anonymize_unverified(Request(small, params, np.random.default_rng(SEED), options))
+    unverified(Request(small, params, np.random.default_rng(SEED), options), strategy)
     began = time.perf_counter()
-    outcome = anonymize_unverified(Request(graph, params, np.random.default_rng(SEED), options))
+    outcome = unverified(Request(graph, params, np.random.default_rng(SEED), options), strategy)
     seconds = time.perf_counter() - began
     released = outcome.graph
     unsafe = verify_graph(released, params).n_unsafe

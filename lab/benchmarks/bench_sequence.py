@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization.strategies import Effort
+from ktsafe.anonymization.request import Effort
 from ktsafe.assess.attacks.common.case import Case
 from ktsafe.assess.attacks.denoised import denoised
 from ktsafe.assess.utility import structure

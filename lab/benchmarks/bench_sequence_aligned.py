@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.anonymization import anonymize_everybody
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization.request import Request
 from ktsafe.audit.sequence import Promise
 from ktsafe.sequence import Changes, SequenceOptions
-from ktsafe.verify import verify_graph
 from ktsafe_lab.aligned_sequence import AlignedAuditor, AlignedRelease, AlignedSequence
+from ktsafe_lab.strategies import everybody
+from ktsafe_lab.verify_hops import verify_graph
 from lab.benchmarks.bench_hops import digest, exact
 from lab.benchmarks.bench_sequence import churn, cora, power_law
 
@@ -121,8 +121,8 @@ def judged(sequence: AlignedSequence, auditor: AlignedAuditor, hashed: hashlib._
 
 def fresh_cost(graph: AttributedGraph, params: PrivacyParams, options: SequenceOptions) -> int:
     """Return the cost of a release of the graph by itself."""
-    chosen = AnonymizeOptions(options.effort, "aligned")
-    made = anonymize_everybody(Request(graph, params, np.random.default_rng(SEED), chosen)).graph
+    chosen = AnonymizeOptions(options.effort)
+    made = everybody(Request(graph, params, np.random.default_rng(SEED), chosen), "aligned").graph
     return made.n_vertices - graph.n_vertices + made.n_edges - graph.n_edges
 
 

@@ -12,13 +12,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.anonymization import anonymize_everybody, anonymize_in_order
-from ktsafe.anonymization.strategies import Request, strategy_named
+from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.anonymization.request import Request
 from ktsafe.assess.utility import as_networkit, hops_between
 from ktsafe.audit import trace, usefulness
 from ktsafe.graph.datasets import uniform
-from ktsafe.verify import verify_graph
 from ktsafe_lab.paper import graph_generation
 from ktsafe_lab.paper._pivots_core import pruned_pairs
 from ktsafe_lab.paper.cost_model import sampled_cost_model
@@ -26,6 +24,8 @@ from ktsafe_lab.paper.paper_strategies import ByThePaper
 from ktsafe_lab.paper.partition_set import select_partitioning
 from ktsafe_lab.paper.pivots import SAMPLE_SIZE, select_pivots
 from ktsafe_lab.paper.vertex_generation import Setting
+from ktsafe_lab.strategies import everybody, in_order, strategy_named
+from ktsafe_lab.verify_hops import verify_graph
 from lab.evaluation.paper_graphs import SCALE
 from lab.evaluation.paper_hops import release_by_hops
 
@@ -100,7 +100,6 @@ def released(cell: Cell, graph: AttributedGraph, gamma: int) -> dict[str, Any]:
     params, row, phases = cell.params, {}, {}
     outcome, origin = graph, np.arange(graph.n_vertices, dtype=np.int32)
     if cell.strategy != "original":
-        options = AnonymizeOptions(strategy=cell.strategy)
         strategy = strategy_named(cell.strategy)
         if isinstance(strategy, ByThePaper):
             strategy = strategy.in_parts(gamma, cell.s)
@@ -114,9 +113,9 @@ def released(cell: Cell, graph: AttributedGraph, gamma: int) -> dict[str, Any]:
             parts_of = gamma if cell.strategy == "partition" else 0
             made = release_by_hops(graph, params, rng, gamma=parts_of, s=cell.s)
         else:
-            request = Request(graph, params, rng, options, report=report)
+            request = Request(graph, params, rng, report=report)
             # The others insert vertices where people are rare.
-            make = anonymize_in_order if cell.strategy in IN_COHORTS else anonymize_everybody
+            make = in_order if cell.strategy in IN_COHORTS else everybody
             made = make(request, strategy)
         row["core_s"] = time.process_time() - began
         if "partition" in phases:

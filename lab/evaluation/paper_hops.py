@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.anonymization.anonymization import Anonymized, anonymize_everybody
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
-from ktsafe.anonymization.strategies import Plan, Request
+from ktsafe.anonymization.request import Request
 from ktsafe_lab.paper.cost_model import sampled_cost_model
 from ktsafe_lab.paper.merging import merge_subgraphs
 from ktsafe_lab.paper.partition_set import select_partitioning
 from ktsafe_lab.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
 from ktsafe_lab.paper.vertex_generation import Setting
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
+from ktsafe_lab.strategies import LabRelease, Plan, everybody
 from lab.evaluation.paper_edit_distance import Rooted, are_within, in_breadth
 
 PASSES_MAX: Final = 8
@@ -60,7 +60,7 @@ class Hopped(AnonymizedSubgraph):
 
 def release_by_hops(
     graph: AttributedGraph, params: PrivacyParams, rng: np.random.Generator, *, gamma: int, s: int
-) -> Anonymized:
+) -> LabRelease:
     """Return what the paper's strategy makes for `params.n_hops`; `gamma` 0: without partition."""
 
     def by_hops(request: Request) -> Plan:
@@ -70,7 +70,7 @@ def release_by_hops(
         merged = merge_subgraphs(graph, [anonymized(graph, params, p) for p in parts])
         return Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
 
-    return anonymize_everybody(Request(graph, params, rng), by_hops)
+    return everybody(Request(graph, params, rng), by_hops)
 
 
 def parts_by_hops(

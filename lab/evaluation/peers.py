@@ -34,13 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe.anonymization.request import Request
 from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks import run as attack
 from ktsafe.assess.generalization.quick_release import HELD_OUT as HELD_OUT_PEOPLE
 from ktsafe.assess.releases.worth import without_attributes
 from ktsafe.graph.edges import edge_keys
-from ktsafe.verify import verify_graph
+from ktsafe_lab.strategies import anonymize
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.benchmarks.sequences.growing_feeds import demo_network
 from lab.evaluation.downstream import label_accuracy, tie_auc
@@ -113,8 +114,7 @@ def ours(strategy: str, *, told: bool, **params: Any) -> Mechanism:
         if not told:
             graph = without_attributes(graph, graph.schema.quasi_identifiers)
         asked = PrivacyParams(k=10, alpha="1/5", **params)
-        made = anonymize(graph, asked, rng=rng, options=AnonymizeOptions(strategy=strategy))
-        assert made.shift is not None or verify_graph(made.graph, asked).is_safe
+        made = anonymize(Request(graph, asked, rng), strategy)
         return Published(made.graph.n_vertices, made.graph.edges, made.origin, made.graph)
 
     return run

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.graph.datasets import uniform
-from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.subgraph import ExpandedSubgraph
+from ktsafe_lab.verify_hops import verify_graph
 from lab.evaluation.paper_edit_distance import Rooted, are_within
 from lab.evaluation.paper_hops import Hopped, anonymized, parts_by_hops, release_by_hops
 from tests import naive_hops

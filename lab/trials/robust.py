@@ -22,10 +22,12 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.anonymization.request import Request
 from ktsafe.assess.attacks import Case, run
 from ktsafe.assess.attacks.common.propagation import propagate
 from ktsafe.stream.files.graphs import read_graph, read_schema
+from ktsafe_lab.strategies import anonymize
 
 BATCH = 0.04
 """Share of the edges after which what ties tell is looked at anew."""
@@ -143,8 +145,7 @@ def main() -> None:
     rng = np.random.default_rng(a.seed)
     made = {}
     for strategy in a.strategies.split(","):
-        options = AnonymizeOptions(strategy=strategy)
-        made[strategy] = anonymize(true, params, rng=np.random.default_rng(a.seed), options=options)
+        made[strategy] = anonymize(Request(true, params, np.random.default_rng(a.seed)), strategy)
         tell(strategy, Case(true, made[strategy].graph, np.asarray(made[strategy].origin)))
     if "exact" not in made:
         return

@@ -9,14 +9,14 @@ import shlex
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.anonymization.strategies import (
+from ktsafe.anonymization.request import (
     MIN_F1,
     Aim,
     AnonymizeOptions,
@@ -24,8 +24,6 @@ from ktsafe.anonymization.strategies import (
     Generalize,
     RareQi,
     Values,
-    check_strategy,
-    default_strategy,
 )
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.graph.inputs.tables.names import chosen_columns
@@ -75,9 +73,6 @@ LARGE = 100_000
 US_PER_TIE = (60, 250)
 """Core microseconds: measured on six networks, the less ties a pair of classes has the more."""
 
-AGAINST_WHOLE_NETWORK = ("robust", "aligned")
-"""Strategies that are chosen for attackers who hold the whole network: these are tried at once."""
-
 
 def anonymize_files(
     edges: EdgesOfAnyKind,
@@ -87,20 +82,7 @@ def anonymize_files(
     schema: SchemaIfAny = None,
     columns: Columns = "",
     k: Annotated[int, typer.Option(help="Fewest candidates of a person; 12 for health data.")] = 10,
-    t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
-    epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 0,
-    hops: Annotated[int, typer.Option(help="Hops that the attacker knows.")] = 1,
-    reading: Annotated[
-        Literal["walk", "induced"],
-        typer.Option(help="induced: the attacker also knows ties among neighbours."),
-    ] = "walk",
-    strategy: Annotated[
-        str,
-        typer.Option(
-            help="How to anonymize; default: exact. ktsafe-lab adds aligned (--hops) and others."
-        ),
-    ] = "",
     effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
     aim: Annotated[
         Aim,
@@ -153,15 +135,8 @@ def anonymize_files(
     as_json: Json = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
-    params = PrivacyParams(k, t, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
-    options = AnonymizeOptions(
-        effort=effort,
-        strategy=strategy or default_strategy(params),
-        aim=aim,
-        rare_qi=rare_qi,
-        values=values,
-    )
-    check_strategy(options.strategy, params)
+    params = PrivacyParams(k, 0, alpha, 0)  # type: ignore[arg-type]
+    options = AnonymizeOptions(effort=effort, aim=aim, rare_qi=rare_qi, values=values)
     told = _told_about(about or [])
     if vertices is not None and schema is None:
         msg = "--vertices needs --schema."
@@ -176,8 +151,6 @@ def anonymize_files(
         raise InvalidParams("--keep and --hierarchies need --generalize auto.")
     if generalize != "none":
         check_installed("--generalize auto")
-    if options.strategy in AGAINST_WHOLE_NETWORK:
-        check_installed(f"--strategy {options.strategy}")
     places = Paths(
         vertices, edges, schema, chosen_columns(columns), out, audit, report, hierarchies
     )
@@ -221,13 +194,10 @@ def _anonymized(
     """Make, verify and write a release; without `keep` nothing is generalized."""
     # Compiled kernels load slowly, so only commands in need of them pay.
     import numpy as np
-    from msgspec import convert
-    from msgspec.structs import replace
 
     from ktsafe import anonymize
     from ktsafe.audit import values_told
     from ktsafe.graph.schemas import named_values
-    from ktsafe.stream.files.audit_model import AttackResult
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, CompositeSchema, read_graph, read_schema
     from ktsafe.stream.files.releases_write import ReleaseHeader
     from ktsafe.stream.files.single_release import (
@@ -263,12 +233,7 @@ def _anonymized(
         )
         progress("measuring", 0.5)
         traced = _traced(source, result, min_f1, places)
-        figures = _audit(traced, result, params, seconds, is_reported=places.report is not None)
-        if options.strategy in AGAINST_WHOLE_NETWORK:
-            hooks = assessment(f"--strategy {options.strategy}")
-            found = hooks.attacked(traced, params, ("seeds",), np.random.default_rng(0))
-            seeds = convert([each.to_mapping() for each in found], list[AttackResult])
-            figures = replace(figures, seeds=seeds)
+        figures = _audit(traced, params, seconds, is_reported=places.report is not None)
         write_private(audit_room, source.ids, result, ids, figures)
     if places.report is not None:
         _write_report(places.report, places.out, release, figures)
@@ -357,7 +322,6 @@ def _traced(source: GraphFile, result: Anonymized, min_f1: float, places: Paths)
 
 def _audit(
     traced: Traced,
-    result: Anonymized,
     params: PrivacyParams,
     seconds: float,
     *,
@@ -369,7 +333,7 @@ def _audit(
     from ktsafe.audit import audit_traced
     from ktsafe.stream.files.audit_model import Audit
 
-    figures = Audit.of(audit_traced(traced, params, certificate=result.shift))
+    figures = Audit.of(audit_traced(traced, params))
     figures = replace(figures, seconds={"anonymize": round(seconds, 3)})
     if not is_reported:
         return figures
@@ -404,11 +368,6 @@ def _print(report: Report) -> None:
         if not any(told.values()):
             continue  # The schema has no sensitive attribute.
         typer.echo(f"{name}: {_told_in_words(told)}")
-    for attack in audit.seeds or ():
-        typer.echo(
-            f"found by an attacker who knows all ties and {attack.attack.removeprefix('seeds.')} "
-            f"of the people: {attack.value:.0%} of the others"
-        )
     if report["report"] is not None:
         typer.echo(f"{report['report']}: how safe and how useful it is; private")
     if report["generalized"] is not None:

@@ -35,10 +35,6 @@ def verify_folders(
     ] = False,
     as_json: Json = False,
     limit: Annotated[int, typer.Option(help="Unsafe vertices to explain, per release.")] = 10,
-    certificate: Annotated[
-        Path | None,
-        typer.Option(help="Private certificate.csv of one aligned release: verifies it at once."),
-    ] = None,
     key: Annotated[
         Path | None, typer.Option(help="The owner's public key (PEM): signatures must be by it.")
     ] = None,
@@ -61,9 +57,6 @@ def verify_folders(
 
     Manifests must name the ones before them, so a release that is missing, put in or changed
     is told; with a key they must be signed, too.
-
-    Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can
-    take long on dense releases. A pair that is not decided counts against the release.
     """
     from ktsafe.stream.files.releases_read import release_folders, why_withdrawn
 
@@ -76,9 +69,6 @@ def verify_folders(
             raise InvalidParams("Name releases to verify.", hint="ktsafe verify DIR...")
         return Exit.OK
     found = release_folders(folders)
-    if certificate is not None and len(found) != 1:
-        msg = "A certificate belongs to one release."
-        raise InvalidParams(msg, hint="Name that release alone.")
     if kernel_cache.is_cold("verify"):
         typer.echo("ktsafe: compiling the verifier's kernels, once", err=True)
     reports = []
@@ -87,7 +77,7 @@ def verify_folders(
             progress(folder.name, number / len(found))
             why = None if withdrawn else why_withdrawn(folder)
             if why is None:
-                reports.append(_verified(folder, limit, certificate))
+                reports.append(_verified(folder, limit))
             else:
                 reports.append(_refused(folder, why))
     _add_seals(found, reports, key)
@@ -152,19 +142,16 @@ def _add_seals(folders: list[Path], reports: list[Report], key: Path | None) -> 
             report["problems"] = list(check.problems)
 
 
-def _verified(folder: Path, limit: int, certificate: Path | None) -> Report:
-    from ktsafe.stream.files.certificates import read_certificate, verified
+def _verified(folder: Path, limit: int) -> Report:
+    from ktsafe.stream.files.certificates import verified
     from ktsafe.stream.files.releases_read import read_release
 
     release = read_release(folder)
-    verdict = verified(
-        release, None if certificate is None else read_certificate(certificate, release.ids)
-    )
-    seal = release.manifest.seal
-    if seal is not None and seal.verdict.evidence == verdict.evidence == "definition":
-        stated: bool | None = seal.verdict.sha256 == verdict.digest(release.ids)
-    else:
-        stated = None  # Nothing is stated, or it was found by other evidence than is at hand.
+    verdict, seal = verified(release), release.manifest.seal
+    # None: nothing is stated, or it was found by other evidence than is at hand.
+    stated = None
+    if seal is not None and seal.verdict.evidence == "definition":
+        stated = seal.verdict.sha256 == verdict.digest(release.ids)
     return {
         "folder": str(folder),
         "release_id": release.manifest.release_id,
@@ -173,8 +160,6 @@ def _verified(folder: Path, limit: int, certificate: Path | None) -> Report:
         "params": release.manifest.params,
         "vertices": verdict.n_vertices,
         "edges": len(release.edges),
-        "evidence": verdict.evidence,
-        "undecided_pairs": verdict.undecided_pairs,
         "unsafe_vertices": verdict.n_unsafe,
         "candidates_min": verdict.min_k,
         "sensitive_share_max": None if verdict.max_alpha is None else str(verdict.max_alpha),
@@ -222,11 +207,6 @@ def _print_verdict(report: Report) -> None:
     )
     if report["as_stated"] is False:
         typer.echo("  the manifest states another verdict")
-    if report["undecided_pairs"]:
-        typer.echo(
-            f"  {report['undecided_pairs']} pairs of neighbourhoods were not decided and count "
-            "against the release; --certificate decides aligned ones"
-        )
     for failure in report["failures"]:
         typer.echo(f"  vertex {failure['id']}: {failure['explanation']}")
     more = report["unsafe_vertices"] - len(report["failures"])

@@ -22,7 +22,7 @@ from ktsafe.stream.monitoring.progress import Progress, phases
 from ktsafe.stream.process.command_line import Json, say
 
 PARTS: Final = {
-    "search": ("exact/",),
+    "search": ("anonymization/",),
     "judges": ("audit/", "verify/_stars", "sequence_audit/"),
 }
 """Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.

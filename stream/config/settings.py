@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from ktsafe import PrivacyParams, Schema
-from ktsafe.anonymization.strategies import MIN_F1, Aim, Values
+from ktsafe.anonymization.request import MIN_F1, Aim, Values
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.reader.readme import ABOUT

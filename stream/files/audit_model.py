@@ -215,8 +215,7 @@ class Audit(ReleaseAudit, frozen=True, kw_only=True, omit_defaults=True):
     sequence, declared, vacated:
         What the sequence holds back; what of it is declared; ids that were left with this release.
     attacks:
-        What attacks found, of the service or of a report; `seeds` of an attacker that knows all
-        ties.
+        What attacks found, of the service or of a report.
     afresh:
         What a release of the same truth without a past would be worth.
     withdrawn:
@@ -234,7 +233,6 @@ class Audit(ReleaseAudit, frozen=True, kw_only=True, omit_defaults=True):
     freshness: ToldFreshness | None = None
     attacks: Attacks = NOT_ATTACKED
     afresh: Usefulness | None = None
-    seeds: list[AttackResult] | None = None
     utility: Utility | None = None
     statistics: StatisticsBudget | None = None
     withdrawn: str | None = None

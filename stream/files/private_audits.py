@@ -21,12 +21,7 @@ from ktsafe.state.database import RESTORE
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.files.certificates import (
-    CERTIFICATE,
-    VALUES,
-    read_certificate,
-    read_permutation,
-)
+from ktsafe.stream.files.certificates import VALUES, value_places
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING, write_synced
 
@@ -81,22 +76,6 @@ def _pairs(path: Path, header: tuple[str, str]) -> list[tuple[str, str]]:
     return [(first, second) for first, second in rows[1:]]
 
 
-def read_shift(folder: Path, release: Release) -> NDArray[np.int64] | None:
-    """Return the private certificate of a release.
-
-    None for stars, which need none.
-
-    Raises
-    ------
-    ReleaseUnreadable
-        If there is none where one is needed, or it does not belong to the release.
-    """
-    if release.params.sees_stars:
-        return None
-    place = place_of(folder, release.manifest.release_id, CERTIFICATE)
-    return read_certificate(place / CERTIFICATE, release.ids)
-
-
 def read_value_places(folder: Path, release: Release) -> NDArray[np.int64] | None:
     """Return at which vertex the sensitive value of each one stands.
 
@@ -110,7 +89,7 @@ def read_value_places(folder: Path, release: Release) -> NDArray[np.int64] | Non
     if not release.manifest.has_exchanged_values:
         return None
     place = place_of(folder, release.manifest.release_id, VALUES)
-    return read_permutation(place / VALUES, release.ids, VALUES)
+    return value_places(place / VALUES, release.ids)
 
 
 def read_declared(folder: Path, release_id: str) -> Declared:
@@ -274,7 +253,7 @@ def owners_of(release: ReleaseRecord, audit_dir: Path) -> dict[str, str | None]:
 
 
 def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Read the private mappings of past releases, and the permutations beside them.
+    """Read the private mappings of past releases, and where their values stand.
 
     Raises
     ------
@@ -283,14 +262,13 @@ def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
     """
     for release in releases:
         owners = owners_of(release, audit_dir)
-        for kind in (CERTIFICATE, VALUES):
-            path = audit_dir / release.release_id / kind
-            if not path.exists():
-                continue
-            try:
-                read_permutation(path, list(owners), kind)
-            except KtsafeError as error:
-                raise lost(release, kind) from error
+        path = audit_dir / release.release_id / VALUES
+        if not path.exists():
+            continue
+        try:
+            value_places(path, list(owners))
+        except KtsafeError as error:
+            raise lost(release, VALUES) from error
 
 
 def lost(release: ReleaseRecord, name: str = MAPPING) -> StateCorrupted:

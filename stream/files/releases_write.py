@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.anonymization.strategies import Values
+from ktsafe.anonymization.request import Values
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.graph.edges import edge_keys

@@ -13,7 +13,7 @@ from ktsafe.connectors.bundles import sync_folder
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.numbering import Ids
 from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.files.certificates import in_order, verified, write_permutations
+from ktsafe.stream.files.certificates import verified, write_value_places
 from ktsafe.stream.files.graphs import declaring_what_is_shown
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import (
@@ -64,8 +64,7 @@ def written_and_verified(
     graph = declaring_what_is_shown(result.graph) if shown else result.graph
     write_release(folder, graph, ids, header)
     release = read_release(folder)
-    shift = None if result.shift is None else in_order(ids, result.shift, release.ids)
-    verdict = verified(release, shift)
+    verdict = verified(release)
     verdict.raise_if_unsafe()
     return release, verdict, ids
 
@@ -87,7 +86,7 @@ def write_private(
         The released id of each vertex of `result.graph`.
     """
     write_audit(folder, ids, originals_behind(result.origin, originals), audit)
-    write_permutations(folder, ids, result.shift, result.value_at)
+    write_value_places(folder, ids, result.value_at)
 
 
 @contextmanager

@@ -21,9 +21,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from ktsafe import AttributedGraph, PrivacyParams, anonymize
-from ktsafe.anonymization.exact.pair_program import Pair, solve
-from ktsafe.anonymization.exact.realization import realize
-from ktsafe.anonymization.exact.rewiring import exchanged
+from ktsafe.anonymization.pair_program import Pair, solve
+from ktsafe.anonymization.realization import realize
+from ktsafe.anonymization.rewiring import exchanged
 from ktsafe.audit import audit_release
 from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor
 from ktsafe.graph.datasets.synthetic import uniform

@@ -28,7 +28,7 @@ from ktsafe.statistics.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, assessment
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.audit_model import AttackFindings, Audit, StatisticsBudget
-from ktsafe.stream.files.certificates import seal_manifest, write_permutations
+from ktsafe.stream.files.certificates import seal_manifest, write_value_places
 from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
@@ -365,7 +365,7 @@ class Snapshotter:
         folder = self._settings.audit_dir / release_id
         behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
         hashes = releases_write.write_audit(folder, built.ids, behind, audit)
-        return hashes | write_permutations(folder, built.ids, None, built.value_at)
+        return hashes | write_value_places(folder, built.ids, built.value_at)
 
     @contextmanager
     def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:

@@ -73,7 +73,7 @@ def run_from_settings(
     config = settings.config
     logs.configure(format=config.log.format)
     logs.install_crash_hooks()
-    if kernel_cache.is_cold("exact"):
+    if kernel_cache.is_cold("anonymization"):
         log.info("kernels are compiled once, with the first release; see `ktsafe warm`")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())

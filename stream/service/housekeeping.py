@@ -14,7 +14,7 @@ from ktsafe.connectors.base import Source
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_base import StateUnusable
-from ktsafe.stream.files.certificates import CERTIFICATE, VALUES
+from ktsafe.stream.files.certificates import VALUES
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
@@ -138,7 +138,7 @@ def _remove_audits(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
         folder = audit_dir / release.release_id
         if release.has_audit or not folder.is_dir():
             continue
-        for name in (AUDIT, CERTIFICATE, VALUES, MAPPING):
+        for name in (AUDIT, VALUES, MAPPING):
             (folder / name).unlink(missing_ok=True)
         # Other files, and what a command is writing, keep the folder.
         with suppress(OSError):

@@ -95,7 +95,7 @@ def check_code(wanted: str) -> None:
     problem = choose_kernel_folder()
     if code_digest() != wanted:
         raise WorkerRefuses("A worker has another version of ktsafe, numpy or numba.")
-    if problem or is_cold("exact"):
+    if problem or is_cold("anonymization"):
         raise WorkerRefuses("A worker has no compiled kernels: run `ktsafe warm` there.")
 
 

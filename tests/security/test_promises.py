@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
+from ktsafe import PrivacyParams, anonymize
 from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.assess.attacks import Case, ids_removed, run
-from ktsafe.assess.attacks.alignment import seeds
 from ktsafe.assess.releases.attacks import NAMES
 from ktsafe.assess.report.words import NOT_COVERED, parameters
 from ktsafe.graph import AttributedGraph
@@ -220,16 +219,3 @@ def test_two_releases_of_one_network_leave_fewer_than_k() -> None:
         both = left[0].keys() & other.keys()
         below = sum(len(left[0][person] & other[person]) < 10 for person in both)
         assert below > len(both) / 2
-
-
-def test_robust_releases_let_fewer_be_found() -> None:
-    """With all true ties and a twentieth of the people known: half of what an exact one gives."""
-    graph = uniform(600, 3000, n_tuples=4, rng=np.random.default_rng(0))
-    found = {}
-    for strategy in ("exact", "robust"):
-        options = AnonymizeOptions(strategy=strategy)
-        made = anonymize(graph, PrivacyParams(), rng=np.random.default_rng(0), options=options)
-        case = Case(graph, made.graph, made.origin)
-        found[strategy] = seeds(case, np.random.default_rng(0))[-1].value
-    assert found["robust"] < found["exact"] / 2
-    assert found["exact"] > 0.5

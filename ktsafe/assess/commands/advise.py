@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +12,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.anonymization.strategies import strategy_names
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
@@ -35,13 +32,8 @@ from ktsafe.stream.process.command_line import (
 )
 
 if TYPE_CHECKING:
-    from ktsafe import AttributedGraph, PrivacyParams
     from ktsafe.assess.generalization.advice import Advice, Tried
     from ktsafe.assess.generalization.lattice import Lattice
-
-
-FOR_SETTINGS = 0.75
-"""Share of the budget after which no more settings are tried; strategies take the rest."""
 
 
 def advise(
@@ -95,11 +87,10 @@ def advise(
 
         def go_on(what: str, done: float) -> bool:
             progress(what, done)
-            return time.monotonic() - started < budget * FOR_SETTINGS
+            return time.monotonic() - started < budget
 
         advice = advised(lattice, params, ks, go_on, keep=words_of(keep), seed=seed)
     graph = lattice.at(advice.best.setting.levels)
-    strategies = _strategies(graph, params, lambda: time.monotonic() - started < budget, seed)
     attributes = attributes_table(lattice, advice.best, declared_beside(declared))
     report: dict[str, Any] = {
         "advice": in_words(advice),
@@ -109,7 +100,6 @@ def advise(
         "configuration": f'{attributes}\n[privacy]\nk = {k}\nalpha = "{alpha}"\n',
         "prices": [one.to_mapping(lattice) for one in advice.prices],
         "front": [one.to_mapping(lattice) for one in advice.front],
-        "strategies": strategies,
         "settings": lattice.size * len({k, *ks}),
         "tried": advice.n_tried,
         "seconds": round(time.monotonic() - started, 3),
@@ -123,33 +113,6 @@ def advise(
         _print(report, advice)
         typer.echo(f"{write}: the schema, private" if write else report["configuration"])
     return Exit.OK
-
-
-def _strategies(
-    graph: AttributedGraph, params: PrivacyParams, goes_on: Callable[[], bool], seed: int
-) -> list[dict[str, Any]]:
-    """Return strategies' results on the advised graph, as time allowed."""
-    from ktsafe.assess.generalization.advice import STRATEGIES, strategy_price
-    from ktsafe.assess.generalization.quick_release import quick_release
-    from ktsafe.errors import Infeasible, InvalidGraph, NotKTSafe
-
-    # The laboratory adds two of them.
-    there = [name for name in STRATEGIES if name in strategy_names()]
-    found: list[dict[str, Any]] = []
-    with phases("trying strategies") as progress:
-        for number, strategy in enumerate(there):
-            if not goes_on():
-                break
-            progress(strategy, number / len(there))
-            began = time.process_time()
-            try:
-                made = quick_release(graph, params, strategy=strategy, seed=seed)
-            except (Infeasible, InvalidGraph, NotKTSafe):
-                continue
-            seconds = round(time.process_time() - began, 1)
-            priced = dataclasses.asdict(strategy_price(made, seed=seed))
-            found.append({"strategy": strategy, **priced, "core_seconds": seconds})
-    return found
 
 
 def _print(report: dict[str, Any], advice: Advice) -> None:
@@ -167,19 +130,6 @@ def _print(report: dict[str, Any], advice: Advice) -> None:
         f"{report['settings']} settings that were estimated, where no other one is better; in "
         f"{report['seconds']:.0f} s. ~: an estimate. wrong: the share of simple conclusions that "
         "are off by more than 20%. guessed: people found by their neighbours.\n"
-    )
-    if not report["strategies"]:
-        typer.echo("No time was left to try other strategies: --budget.\n")
-        return
-    table = Table("strategy", "F1", "people", "found", "core s", box=SIMPLE_HEAD)
-    for one in report["strategies"]:
-        shares = (text_of(one[name]) for name in ("f1", "people", "found"))
-        table.add_row(one["strategy"], *shares, f"{one['core_seconds']:.1f}")
-    Console(highlight=False).print(table)
-    typer.echo(
-        "What is advised, released once by each `--strategy` of `ktsafe anonymize`. found: the "
-        "share of people found by an attacker that knows every tie, and where 5% of the people "
-        "are; nothing is promised about it.\n"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ktsafe.stream.files.private_audits import read_owners, read_shift, read_value_places
+from ktsafe.stream.files.private_audits import read_owners, read_value_places
 from ktsafe.stream.files.releases_read import Release, read_release, release_folders
 from ktsafe.stream.formatting import text_of
 from ktsafe.verify.verifier import verify_flags
@@ -69,7 +69,7 @@ def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, A
             continue
         now, value_at = _shown(release, own), _place_of_value(release, own, mapping)
         at = dict.fromkeys(release.columns, own) | {release.manifest.schema.sensitive: value_at}
-        candidates = _candidates(release, own, mapping)
+        candidates = _candidates(release, own)
         follows = _follows(before, now)
         left = left & candidates if follows else candidates
         alike = _changed_alike(before, now, left) if follows and before is not None else None
@@ -143,13 +143,10 @@ def _place_of_value(release: Release, own: str, mapping: Path) -> str:
     return own if value_at is None else release.ids[int(value_at[release.ids.index(own)])]
 
 
-def _candidates(release: Release, own: str, mapping: Path) -> set[str]:
+def _candidates(release: Release, own: str) -> set[str]:
     """Return the protection set of a vertex; sets are mutual."""
     flags = np.array([[name == own] for name in release.ids])
-    shift = read_shift(mapping, release)
-    _, counts = verify_flags(
-        release.quasi_identifiers(), flags, release.edges, release.params, certificate=shift
-    )
+    _, counts = verify_flags(release.quasi_identifiers(), flags, release.edges, release.params)
     return {release.ids[v] for v in np.flatnonzero(counts[0]).tolist()}
 
 

@@ -122,7 +122,7 @@ def parameters(
     ties: str | Sequence[str] = "any",
 ) -> list[dict[str, str]]:
     """Return each parameter with its value and what it means, JSON-ready."""
-    k, hops = params["k"], params.get("n_hops", 1)
+    k = params["k"]
     alpha, t = (Fraction(params[name]) for name in ("alpha", "t"))
     rows = [
         (
@@ -154,10 +154,8 @@ def parameters(
                 else "Candidates have equally many neighbours"
             ),
         ),
-        ("hops", hops, "How far around a person the attacker is taken to know: " + _reach(hops)),
+        ("hops", 1, "How far around a person the attacker is taken to know: direct neighbours"),
     ]
-    if params.get("reading") == "induced":
-        rows.append(("reading", "induced", "The attacker also knows which neighbours are tied"))
     if window is not None:
         rows.append(("window", window, _window(window)))
     rows.append(("values", values, VALUES_MEAN.get(values, "Not known to this version")))
@@ -171,10 +169,6 @@ def parameters(
 
 def _percent(value: Fraction) -> str:
     return f"{float(value):.3g}".rstrip(".") if value > 1 else f"{float(100 * value):.3g}%"
-
-
-def _reach(hops: int) -> str:
-    return "direct neighbours" if hops == 1 else f"{hops} steps"
 
 
 def _window(window: str | int) -> str:

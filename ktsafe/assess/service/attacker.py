@@ -32,7 +32,6 @@ from ktsafe.assess.attacks.known_changes import changes, departure
 from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
 from ktsafe.assess.attacks.net_changes import net_changes
 from ktsafe.assess.attacks.suite import SequenceAttack, sampled
-from ktsafe.assess.generalization import quick_release
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
@@ -119,10 +118,6 @@ class Attacker(Check):
     """Attacks releases in order, one call at a time."""
 
     def __init__(self, settings: AttackSettings) -> None:
-        if settings.budget_s > 0:
-            # An attack may be ended at any moment. In the midst of an import that leaves the lock
-            # of the module taken, and whoever needs it later waits for ever.
-            quick_release.load()
         self._settings = settings
         self._before: tuple[GatedRelease, ...] = ()
         self._last: GatedRelease | None = None

@@ -24,9 +24,8 @@ from ktsafe.audit.sequence.containment import TrueGraph, TruthComparison
 from ktsafe.audit.sequence.continuity import Continuity, Owned, Ownership
 from ktsafe.audit.sequence.findings import Checked, Findings, Violations
 from ktsafe.audit.sequence.profiles import Structure, StructureReader
-from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
-from ktsafe.verify import verify
+from ktsafe.verify import Verdict, verify
 
 Window = int | Literal["all"]
 
@@ -137,15 +136,7 @@ class SequenceAuditor(CopyOnExtend):
         """
         found = Violations(release, self._examples_max)
         self._enter(release, found)
-        certificate = self._certificate(release, found)
-        verdict = verify(
-            release.codes,
-            release.is_sensitive,
-            release.edges,
-            self._params,
-            certificate=certificate,
-            workers=self._workers,
-        )
+        verdict = self._verdict(release, found)
         found.add("not_kt_safe", np.flatnonzero(verdict.is_unsafe))
 
         vertices = self._base + self._numbering.of(release.ids)
@@ -248,19 +239,10 @@ class SequenceAuditor(CopyOnExtend):
     def _new_reader(self, release: AuditedRelease) -> StructureReader:
         return StructureReader(release.params, len(release.categories), self._workers)
 
-    def _certificate(self, release: AuditedRelease, _found: Violations) -> NDArray[np.int64] | None:
-        """Return what decides a release beside its bytes: nothing does, of stars.
-
-        Raises
-        ------
-        InvalidParams
-            If neighbourhoods are no stars.
-        """
-        if not release.params.sees_stars:
-            msg = "Only sequences of one hop in the walk reading are audited here."
-            hint = "The package ktsafe-lab has an auditor of others, by their certificates."
-            raise InvalidParams(msg, hint=hint)
-        return None
+    def _verdict(self, release: AuditedRelease, _found: Violations) -> Verdict:
+        """Judge a release by itself."""
+        graph = release.codes, release.is_sensitive, release.edges
+        return verify(*graph, self._params, workers=self._workers)
 
     def _decide(self, view: CandidateSets) -> windows.Decision:
         """Decide k and alpha of a view, atom by atom."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Self, get_args
 
-from ktsafe.anonymization.strategies import Aim, Effort, Values
+from ktsafe.anonymization.request import Aim, Effort, Values
 from ktsafe.errors import InvalidParams
 from ktsafe.params import LATER, Mapped
 

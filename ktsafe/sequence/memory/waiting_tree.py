@@ -11,7 +11,7 @@ it follows from the waiting people, so it is the same after a restart, and forge
 people.
 
 Source: the kt-tree and the pivots of Section 5. *Departure*: as in
-`ktsafe.anonymization.exact.kt_tree`, whose cuts these are.
+`ktsafe.anonymization.kt_tree`, whose cuts these are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.anonymization.exact.tree_cuts import AT_BORDERS, leaves_of
+from ktsafe.anonymization.tree_cuts import AT_BORDERS, leaves_of
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence.memory.column_table import Numbers
 

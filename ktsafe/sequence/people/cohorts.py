@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.anonymization.exact.kt_tree import cohorts_of_class
+from ktsafe.anonymization.kt_tree import cohorts_of_class
 from ktsafe.sequence.memory.column_table import NOBODY, ROWS_AT_ONCE, among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.class_parts import part_largest

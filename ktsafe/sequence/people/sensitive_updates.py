@@ -15,8 +15,8 @@ from collections.abc import Container, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact.tree_cuts import bearable
-from ktsafe.anonymization.shown_values import of_purpose, places_of_values
+from ktsafe.anonymization.anonymization import of_purpose, places_of_values
+from ktsafe.anonymization.tree_cuts import bearable
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.codes import GONE

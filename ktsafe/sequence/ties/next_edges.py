@@ -1,8 +1,8 @@
 """Edges that pairs of classes can show next, and their choice.
 
-Both are programs of a pair (`ktsafe.anonymization.exact.pair_program`). What a shown tie gains is
+Both are programs of a pair (`ktsafe.anonymization.pair_program`). What a shown tie gains is
 set by `gains`, what an edge costs by `at_prices`, as in single releases
-(`ktsafe.anonymization.exact.aims`). With one difference: most pairs are not planned, and what they
+(`ktsafe.anonymization.aims`). With one difference: most pairs are not planned, and what they
 show counts as it is. A pair that is dark because of its age counts as if it showed as many edges as
 it has ties, since it will in the next release.
 """
@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact.aims import Cells, Market, Rest, cells_of, priced
-from ktsafe.anonymization.exact.closeness import supported
-from ktsafe.anonymization.exact.pair_program import Edges, Pair, solve
-from ktsafe.anonymization.exact.realization import realize
+from ktsafe.anonymization.aims import Cells, Market, Rest, cells_of, priced
+from ktsafe.anonymization.pair_program import Edges, Pair, solve
+from ktsafe.anonymization.realization import realize
+from ktsafe.anonymization.rewiring import supported
 from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence.memory.column_table import NOBODY, among
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, RESIDUAL, TRUE, Tie
@@ -66,7 +66,7 @@ def gains(pair: PairOfClasses, close: NDArray[np.int64]) -> NDArray[np.float64]:
     Float64, shape (x,).
 
     All gain more, the closer their ends are: int64, shape (x,), see
-    `ktsafe.anonymization.exact.closeness`. Ties of departed people gain as much as those of present
+    `ktsafe.anonymization.rewiring`. Ties of departed people gain as much as those of present
     people: if they did not return, departures would show in the share of neighbours that a place
     lost. Cohorts were formed by the ties of their time, so younger ties fit worse and would seldom
     be shown. They gain more, the fewer they are; where half of the ties are young, or more, age

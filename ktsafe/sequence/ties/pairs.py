@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact.pair_program import Edges, Pair
+from ktsafe.anonymization.pair_program import Edges, Pair
 from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among, positions
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, RESIDUAL, TRUE, Tie

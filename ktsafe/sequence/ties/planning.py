@@ -17,9 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact.closeness import closeness
-from ktsafe.anonymization.exact.pair_program import Edges
-from ktsafe.anonymization.exact.rewiring import exchanged
+from ktsafe.anonymization.pair_program import Edges
+from ktsafe.anonymization.rewiring import closeness, exchanged
 from ktsafe.graph.edges import edge_keys
 from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie

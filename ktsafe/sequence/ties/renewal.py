@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ktsafe.anonymization.exact.aims import cells_of
+from ktsafe.anonymization.aims import cells_of
 from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import TURN

@@ -13,10 +13,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from unittest import mock
 
-from ktsafe.anonymization.exact.pair_program import solve
+from ktsafe.anonymization.pair_program import solve
 from ktsafe.sequence.memory.sequence_tables import FALSE
 from ktsafe.sequence.memory.state import Current
-from ktsafe.sequence.step import EXACT
 
 Changed = Mapping[str, Any]
 
@@ -63,7 +62,7 @@ PEOPLE: Final[dict[str, Changed]] = {
     },
     "greater margins for few ties": {"people.cohorts._halves": lambda *_: (None, None)},
     "newcomers of two slots": {"people.cohorts.SLOTS_MIN": 1},
-    "groups move": {"sequence.SequenceEngine.policy": EXACT._replace(move=lambda _: set())},
+    "groups move": {"step.move_groups": lambda _: set()},
     "sybil_margin = 0": {"sybil_margin": 0},
     "birth_wait_max = 2": {"birth_wait_max": 2},
     "birth_wait_max = 999": {"birth_wait_max": 999},

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence import Released, SequenceEngine
-from ktsafe.sequence.gate import checked_members
+from ktsafe.sequence import Changes, Released, SequenceEngine
+from ktsafe.sequence.gate import check_cover, checked_members
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.sensitive_updates import exchange_values
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
-from ktsafe.sequence.step import StepPolicy
+from ktsafe.sequence.step import Step, apply, finished, show_values
 from ktsafe_lab.aligned_sequence.groups import publish_ready
 from ktsafe_lab.aligned_sequence.orbits import following, shift_of, show_what_is_half_true
 
@@ -78,8 +80,18 @@ class AlignedReleased(Released):
     shift: NDArray[np.int32] = dataclasses.field(kw_only=True)
 
 
-ALIGNED = StepPolicy(move_agreed, publish_ready, show_what_is_half_true, check)
-"""Permanent groups, all turned by one shift that takes every release to itself."""
+def make_release(context: StepContext, changes: Changes) -> Step:
+    """Make the next release of permanent groups, as `ktsafe.sequence.step.make_release` does."""
+    state = context.state
+    first_born, first_group = state.places.n, state.n_cohorts
+    left = apply(context, changes) | move_agreed(context)
+    show_values(context, changes)
+    publish_ready(context)
+    exchange_values(context, first_group)
+    show_what_is_half_true(context)
+    check(state, context.spec, state.current.touched)
+    check_cover(state)
+    return finished(state, first_born, left)
 
 
 class AlignedSequence(SequenceEngine):
@@ -88,7 +100,18 @@ class AlignedSequence(SequenceEngine):
     Another quasi-identifier is shown once all people of a group have changed to it.
     """
 
-    policy = ALIGNED
+    def advance(
+        self, changes: Changes, rng: np.random.Generator, executor: Executor | None = None
+    ) -> Step:
+        """Make the next release; if that raises, everything is as it was."""
+        after = self._state.following()
+        step = make_release(StepContext(after, self._spec, rng, executor), changes)
+        self._state = after
+        return step
+
+    def check(self) -> None:
+        """Check all groups; a whole scan."""
+        check(self._state, self._spec, self._state.places.members)
 
     def released(self) -> AlignedReleased:
         """Return the current release with its shift; a whole scan."""

@@ -12,12 +12,12 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.anonymization import Anonymized, anonymize_everybody
-from ktsafe.anonymization.strategies import AnonymizeOptions, Request
+from ktsafe.anonymization.request import AnonymizeOptions, Request
 from ktsafe.graph import AttributedGraph
 from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.people.cohorts import come_apart, draw_published, margin, waiting
 from ktsafe.sequence.people.step_context import StepContext
+from ktsafe_lab.strategies import LabRelease, everybody
 
 
 def publish_ready(context: StepContext) -> None:
@@ -67,11 +67,11 @@ def _filling(context: StepContext, rows: list[int]) -> list[int]:
     return chosen
 
 
-def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
+def _seated(context: StepContext, rows: NDArray[np.int64]) -> LabRelease:
     """Return the true graph on groups, with the shift of places."""
     spec = context.spec
-    everybody, keys = context.state.truth(spec.schema)
-    graph = everybody.subgraph(np.searchsorted(keys, context.state.people.key[rows]))
+    true, keys = context.state.truth(spec.schema)
+    graph = true.subgraph(np.searchsorted(keys, context.state.people.key[rows]))
     # No inserted vertex gets a value that nobody has.
     gone = {text for text in graph.categories[-1] if text.startswith(GONE)}
     values = graph.schema.sensitive_values | gone
@@ -79,8 +79,8 @@ def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
     graph = AttributedGraph.from_codes(schema, graph.categories, graph.codes, graph.edges)
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(spec.forming, n_hops=max(spec.forming.n_hops, 1))
-    chosen = AnonymizeOptions(effort=spec.options.effort, strategy="aligned")
-    return anonymize_everybody(Request(graph, params, context.rng, chosen))
+    chosen = AnonymizeOptions(effort=spec.options.effort)
+    return everybody(Request(graph, params, context.rng, chosen), "aligned")
 
 
 def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:

@@ -28,6 +28,8 @@ from ktsafe.audit.sequence.findings import Violations
 from ktsafe.audit.sequence.profiles import Structure, StructureReader, edge_keys
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.params import PrivacyParams
+from ktsafe.verify import Verdict
+from ktsafe_lab.verify_hops import verify
 
 
 def is_symmetry(
@@ -89,13 +91,14 @@ class AlignedAuditor(SequenceAuditor):
     def _new_reader(self, release: AuditedRelease) -> StructureReader:
         return SymmetryReader(release.params, len(release.categories), self._workers)
 
-    def _certificate(self, release: AuditedRelease, found: Violations) -> NDArray[np.int64] | None:
-        """Return the checked shift, else the identity, which proves no candidates."""
+    def _verdict(self, release: AuditedRelease, found: Violations) -> Verdict:
+        """Judge by the checked shift, else by the identity."""
         shift = checked_shift(release)
         if shift is None:
             found.whole("certificate_broken")
-            return np.arange(len(release.ids))
-        return shift
+            shift = np.arange(len(release.ids))
+        graph = release.codes, release.is_sensitive, release.edges
+        return verify(*graph, self._params, certificate=shift, workers=self._workers)
 
     def _decide(self, view: CandidateSets) -> windows.Decision:
         """Count what the certificate does not prove as undecided.

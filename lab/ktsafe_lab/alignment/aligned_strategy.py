@@ -26,12 +26,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from ktsafe.anonymization.strategies import Effort, Plan, Progress, Request
+from ktsafe.anonymization.request import Effort, Progress, Request
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe_lab.alignment import _aligned_core as core
 from ktsafe_lab.alignment.parts import Part, cut_into_parts, put_back
+from ktsafe_lab.strategies import Plan
 
 KEYS_MAX = 1 << 42
 """Possible orbits, which with a count of edges must fit 63 bits."""

@@ -1,12 +1,12 @@
 """Releases of cohorts with equal counts of values, as attackers compare.
 
     cohorts    =  leaves of the kt-tree over counts of values
-    (ktsafe.anonymization.exact.kt_tree) targets    =  neighbours of each class that a graph can
+    (ktsafe.anonymization.kt_tree) targets    =  neighbours of each class that a graph can
     have, whose values are near
         to those of the members                                         (targets)
     edges      =  people of a class exchange neighbours until many ties are shown   (exchanging)
     inserted edges exchange ends until they look like ties
-    (ktsafe.anonymization.exact.rewiring)
+    (ktsafe.anonymization.rewiring)
 
 Tuples of quasi-identifiers are many, values are few: counts by value are half as far from equal as
 counts by tuple. The edit distance of stars is twice the difference of their degrees, and the
@@ -21,15 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.anonymization.exact.exact_strategy import before_rewiring
-from ktsafe.anonymization.exact.kt_tree import cohorts_of
-from ktsafe.anonymization.exact.rewiring import rewired
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
-from ktsafe.anonymization.strategies import Plan, Request
+from ktsafe.anonymization.anonymization import before_rewiring
+from ktsafe.anonymization.kt_tree import cohorts_of
+from ktsafe.anonymization.request import Request
+from ktsafe.anonymization.rewiring import rewired
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.edges import edge_keys
 from ktsafe_lab.by_attribute.exchanging import edges_of
 from ktsafe_lab.by_attribute.targets import Kinds, neighbours_wanted
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
+from ktsafe_lab.strategies import Plan
 
 F1_GAIN = 0.01
 """By how much F1 has to be higher than that of exact cohorts, which give less away."""

@@ -18,11 +18,11 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact.realization import joined
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
-from ktsafe.anonymization.strategies import Effort, Request
+from ktsafe.anonymization.realization import joined
+from ktsafe.anonymization.request import Effort, Request
 from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute.targets import Kinds
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 
 TRIALS: dict[Effort, int] = {"fast": 1, "balanced": 5, "thorough": 20}
 """Exchanges that are tried in each round, for each place."""

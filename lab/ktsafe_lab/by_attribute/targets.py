@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.anonymization.exact.kt_tree import Cohorts
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
-from ktsafe.anonymization.strategies import Effort, Request
+from ktsafe.anonymization.kt_tree import Cohorts
+from ktsafe.anonymization.request import Effort, Request
 from ktsafe_lab.by_attribute import _targets_core as core
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 
 TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20, "thorough": 50}
 """Steps that are tried in each round, for each cohort and class."""

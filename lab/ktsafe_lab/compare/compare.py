@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import itertools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -16,9 +15,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.anonymization.strategies import Effort, RareQi, default_strategy, strategy_names
+from ktsafe.anonymization.request import Effort, RareQi
 from ktsafe.errors import InvalidParams
-from ktsafe.params import Reading
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.new_files import check_page, new_file, now
@@ -35,6 +33,7 @@ from ktsafe.stream.process.command_line import (
 )
 from ktsafe_lab.compare import comparison
 from ktsafe_lab.compare.comparison import Cell, Row, Task
+from ktsafe_lab.strategies import ALL
 
 COST = (
     ("cost", "cost", ","),
@@ -79,11 +78,9 @@ def compare(
     t: Annotated[str, typer.Option(help="Greatest distances of neighbour attributes.")] = "0.1",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive shares of candidates.")] = "0.2",
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
-    strategy: Annotated[str, typer.Option(help=f"Of {', '.join(strategy_names())}; or all.")] = "",
+    strategy: Annotated[str, typer.Option(help=f"Of {', '.join(ALL)}; or all.")] = "exact",
     effort: Annotated[str, typer.Option(help="Of fast, balanced, thorough.")] = "balanced",
     rare_qi: Annotated[str, typer.Option(help="Of withhold, suppress.")] = "withhold",
-    hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
-    reading: Annotated[str, typer.Option(help="Of walk, induced.")] = "walk",
     drop_qi: Annotated[
         list[str] | None,
         typer.Option(
@@ -111,22 +108,21 @@ def compare(
     if report is not None:
         check_page(report)
     task = Task(vertices, edges, read_schema(schema), seed, utility, workers)
-    everything = ",".join(strategy_names())
     lists: dict[str, Sequence[Any]] = {
         "without": _variants(drop_qi or [], task),
-        "reading": _chosen(reading, "--reading", get_args(Reading)),
-        "hops": numbers(hops, "--hops"),
         "rare_qi": _chosen(rare_qi, "--rare-qi", get_args(RareQi)),
-        "strategy": listed(everything if strategy == "all" else strategy or "-", "--strategy"),
+        "strategy": _chosen(",".join(ALL) if strategy == "all" else strategy, "--strategy", ALL),
         "effort": _chosen(effort, "--effort", get_args(Effort)),
         "alpha": listed(alpha, "--alpha"),
         "k": numbers(k, "--k"),
         "t": listed(t, "--t"),
         "epsilon": numbers(epsilon, "--epsilon"),
     }
-    cells, excluded = _grid(lists)
-    if excluded:
-        typer.echo(f"ktsafe: {excluded} combinations that exclude each other left out", err=True)
+    # What is listed first changes last. Each is checked before the first is measured.
+    every = itertools.product(*lists.values())
+    cells = [Cell(**dict(zip(lists, values, strict=True))) for values in every]
+    for cell in cells:
+        _ = cell.params, cell.options
     rows: list[Row] = []
     try:
         _measure(cells, task, table, rows)
@@ -154,37 +150,7 @@ def _variants(left_out: list[str], task: Task) -> list[tuple[str, ...]]:
     return variants
 
 
-def _grid(lists: Mapping[str, Sequence[Any]]) -> tuple[list[Cell], int]:
-    """Return all combinations that can be, and how many exclude each other.
-
-    What is listed first changes last. Each value is checked before the first cell is measured.
-
-    Raises
-    ------
-    InvalidParams
-        If a value is wrong, or no combination can be.
-    """
-    cells: list[Cell] = []
-    excluded: list[InvalidParams] = []
-    for values in itertools.product(*lists.values()):
-        cell = Cell(**dict(zip(lists, values, strict=True)))
-        params = cell.params
-        if cell.strategy == "-":
-            cell = dataclasses.replace(cell, strategy=default_strategy(params))
-        elif cell.strategy not in strategy_names():
-            _ = cell.options
-        try:
-            _ = cell.options
-        except InvalidParams as error:
-            excluded.append(error)
-        else:
-            cells.append(cell)
-    if not cells:
-        raise excluded[0]
-    return list(dict.fromkeys(cells)), len(excluded)
-
-
-def _chosen(text: str, option: str, known: tuple[str, ...]) -> list[str]:
+def _chosen(text: str, option: str, known: Collection[str]) -> list[str]:
     """Return the values of a list with commas, all of them known."""
     values = listed(text, option)
     if unknown := [value for value in values if value not in known]:

@@ -23,10 +23,9 @@ from typing import Any, Literal
 from msgspec.structs import asdict
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
-from ktsafe.anonymization.strategies import Effort, RareQi, Request, check_strategy
+from ktsafe.anonymization.request import Effort, RareQi, Request
 from ktsafe.audit import ReleaseAudit
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
-from ktsafe.params import Reading
 from ktsafe.stream.files.audit_model import Utility
 from ktsafe.stream.files.release_figures import WORTH, worth_of
 from ktsafe.stream.process import logs
@@ -34,11 +33,6 @@ from ktsafe.stream.workers.pool import Workers
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]
-OPTIONS = (
-    "effort",
-    "strategy",
-    "rare_qi",
-)
 COST_PARTS = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
 Outcome = Literal["kt-safe", "unsafe", "infeasible", "failed"]
 
@@ -51,10 +45,10 @@ class Cell:
     ----------
     k, t, alpha, epsilon:
         The parameters, rationals as they were written.
-    effort, strategy, rare_qi:
+    effort, rare_qi:
         Options of `ktsafe.AnonymizeOptions`.
-    hops, reading:
-        Which neighbourhoods an attacker knows.
+    strategy:
+        A name of `ktsafe_lab.strategies.ALL`.
     without:
         Quasi-identifiers that are left out of the data.
     """
@@ -66,20 +60,17 @@ class Cell:
     effort: Effort
     strategy: str = "exact"
     rare_qi: RareQi = "withhold"
-    hops: int = 1
-    reading: Reading = "walk"
     without: tuple[str, ...] = ()
 
     @property
     def params(self) -> PrivacyParams:
         """The parameters, checked."""
-        return PrivacyParams(self.k, self.t, self.alpha, self.epsilon, self.hops, self.reading)  # type: ignore[arg-type]
+        return PrivacyParams(self.k, self.t, self.alpha, self.epsilon)  # type: ignore[arg-type]
 
     @property
     def options(self) -> AnonymizeOptions:
-        """The options, checked, also against the parameters."""
-        check_strategy(self.strategy, self.params)
-        return AnonymizeOptions(**{name: getattr(self, name) for name in OPTIONS})
+        """The options, checked."""
+        return AnonymizeOptions(effort=self.effort, rare_qi=self.rare_qi)
 
     def to_row(self) -> Row:
         """Return the columns that say which point it is."""
@@ -208,7 +199,6 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     # Compiled kernels load slowly, so only the processes in need of them pay.
     import numpy as np  # noqa: PLC0415
 
-    from ktsafe.anonymization.anonymization import anonymize_unverified  # noqa: PLC0415
     from ktsafe.assess.releases.worth import without  # noqa: PLC0415
     from ktsafe.assess.utility import utility_figures  # noqa: PLC0415
     from ktsafe.audit import audit_traced  # noqa: PLC0415
@@ -217,6 +207,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     from ktsafe.verify import verify_graph  # noqa: PLC0415
     from ktsafe_lab.figures.beta_likeness import beta_figures  # noqa: PLC0415
     from ktsafe_lab.figures.lower_bound import cost_over_bound  # noqa: PLC0415
+    from ktsafe_lab.strategies import unverified  # noqa: PLC0415
     from ktsafe_lab.synthetic_degrees import zipf  # noqa: PLC0415
 
     params = cell.params
@@ -227,20 +218,20 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     progress("loading kernels", 0.0)
     # Anonymizing something else first keeps the compilation and loading of kernels untimed.
     rng = np.random.default_rng(0)
-    anonymize_unverified(Request(zipf(500, 1_500, rng=rng), params, rng, options))
+    unverified(Request(zipf(500, 1_500, rng=rng), params, rng, options), cell.strategy)
     started = time.perf_counter()
     try:
         rng = np.random.default_rng(task.seed)
         with Workers(task.workers).open() as (executor, _):
             request = Request(graph, params, rng, options, executor, progress)
-            result = anonymize_unverified(request)
+            result = unverified(request, cell.strategy)
     except (Infeasible, NotKTSafe) as error:
         outcome: Outcome = "infeasible" if isinstance(error, Infeasible) else "unsafe"
         return {**size, "outcome": outcome}
     seconds = time.perf_counter() - started
     released = result.graph
     progress("verifying", 1.0)
-    verdict = verify_graph(released, params, certificate=result.shift)
+    verdict = verify_graph(released, params)
     found = {
         **size,
         "outcome": "kt-safe" if verdict.is_safe else "unsafe",
@@ -253,7 +244,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     }
     progress("auditing", 1.0)
     traced = trace(graph, released, result.origin)
-    audit = audit_traced(traced, params, certificate=result.shift)
+    audit = audit_traced(traced, params)
     found |= _audit_columns(audit)
     found |= cost_over_bound(traced, params, audit.cost)
     beta = beta_figures(released, params) or {}
@@ -277,8 +268,8 @@ def _audit_columns(audit: ReleaseAudit) -> Row:
         "k_real_share_below_k": privacy.k_real.share,
         "k_known_min": privacy.k_known.min,
         "k_known_share_below_k": privacy.k_known.share,
-        "k_known_in_ps_min": in_ps.min if in_ps else None,
-        "k_known_in_ps_share_below_k": in_ps.share if in_ps else None,
+        "k_known_in_ps_min": in_ps.min,
+        "k_known_in_ps_share_below_k": in_ps.share,
         "k_real_share_below_k_in_larger_classes": inserted_only.share_of_larger_classes,
         "protected_by_inserted_only": inserted_only.vertices,
         "alpha_real_max": privacy.alpha_real.max,

@@ -7,7 +7,7 @@ an edge. What the counts of one column cost at least is found by a dynamic progr
 order; columns are bounded apart, as if each had cohorts of its own.
 
 `cohort_bound` holds for *given* cohorts. It is the linear program of each pair of classes
-(`ktsafe.anonymization.exact.pair_program`), with parts of ties and parts of degrees. The solver is
+(`ktsafe.anonymization.pair_program`), with parts of ties and parts of degrees. The solver is
 not trusted: its prices are rounded to whole millionths and cut down until they are feasible, and
 any feasible prices y >= 0 of vertices prove
 
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from ktsafe.anonymization.exact.kt_tree import Cohorts, neighbour_counts
-from ktsafe.anonymization.exact.pair_edges import pairs_between
-from ktsafe.anonymization.exact.pair_program import Pair
+from ktsafe.anonymization.kt_tree import Cohorts, neighbour_counts
+from ktsafe.anonymization.pair_edges import pairs_between
+from ktsafe.anonymization.pair_program import Pair
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization.request import Request
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe_lab.paper.cost_model import sampled_cost_model

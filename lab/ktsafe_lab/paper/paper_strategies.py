@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from ktsafe.anonymization.strategies import Plan, Request
+from ktsafe.anonymization.request import Request
 from ktsafe_lab.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe_lab.paper.kl_graph import kl_graph as k_degree_l_diverse
+from ktsafe_lab.strategies import Plan
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,7 +27,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -37,6 +36,7 @@ from ktsafe_lab.paper._growing_core import Growing, Rule
 from ktsafe_lab.paper._kt_tree_as_published_core import KtTree
 from ktsafe_lab.paper.kt_tree_as_published import NO_TREE, build_kt_tree
 from ktsafe_lab.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 
 Distance = Literal["emd", "l1", "beta"]
 Duplicates = Literal["apart", "attached"]

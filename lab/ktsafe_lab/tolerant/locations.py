@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe_lab.tolerant import _locations_core as core
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.strategies import Effort, Request
+from ktsafe.anonymization.request import Effort, Request
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.edges import edge_keys
 from ktsafe_lab.tolerant import _search_core as core

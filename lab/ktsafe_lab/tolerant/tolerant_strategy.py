@@ -6,7 +6,7 @@ Edits of a safe release are undone.
         there                                                       (ktsafe_lab.by_attribute)
     undo edits, as long as all protection sets stay as they must be    (search)
     inserted edges exchange ends until they look like ties
-    (ktsafe.anonymization.exact.rewiring)
+    (ktsafe.anonymization.rewiring)
 
 The definition asks for no more. Within the tolerance each person stays nearest to itself, though,
 which strategy `exact` avoids (decision 23).
@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.anonymization.exact.exact_strategy import before_rewiring
-from ktsafe.anonymization.exact.rewiring import rewired
-from ktsafe.anonymization.strategies import Plan, Request
+from ktsafe.anonymization.anonymization import before_rewiring
+from ktsafe.anonymization.request import Request
+from ktsafe.anonymization.rewiring import rewired
 from ktsafe_lab.by_attribute.attribute_strategy import by_attribute, edits, f1
+from ktsafe_lab.strategies import Plan
 from ktsafe_lab.tolerant.search import undone
 
 PRICE = 0.8

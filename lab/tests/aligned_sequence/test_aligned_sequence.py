@@ -16,7 +16,6 @@ from ktsafe.audit.sequence import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, SequenceCorrupted, SequenceOptions
 from ktsafe.sequence.memory.column_table import PairTable
-from ktsafe.verify import verify_graph
 from ktsafe_lab.aligned_sequence import (
     AlignedAuditor,
     AlignedRelease,
@@ -25,6 +24,7 @@ from ktsafe_lab.aligned_sequence import (
     aligned_sequence,
     orbits,
 )
+from ktsafe_lab.verify_hops import verify_graph
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 TWO_HOPS = dataclasses.replace(PARAMS, n_hops=2)

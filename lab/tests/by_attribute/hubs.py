@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization.request import Request
 
 DEFAULT_PARAMS = PrivacyParams()
 SCHEMA = Schema(("region", "work"), "state", frozenset({"ill"}), expect_absent={"ill"})

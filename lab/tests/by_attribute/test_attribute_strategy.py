@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.anonymization.exact.exact_strategy import before_rewiring
+from ktsafe.anonymization.anonymization import before_rewiring
 from ktsafe.verify import verify_graph
 from ktsafe_lab.by_attribute import attribute_strategy
 from ktsafe_lab.by_attribute.attribute_strategy import attribute, by_attribute, edits, f1
 from lab.tests.by_attribute.hubs import fast, released, with_hubs
-from tests.ktsafe.anonymization.exact.graphs import as_set, graph_of, treated
+from tests.ktsafe.anonymization.graphs import as_set, graph_of, treated
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 LONG = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

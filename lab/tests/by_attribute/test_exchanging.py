@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.graph.edges import edge_keys
 from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute import exchanging
 from ktsafe_lab.by_attribute.exchanging import edges_of
 from ktsafe_lab.by_attribute.targets import Kinds
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 from lab.tests.by_attribute.hubs import fast, with_hubs
-from tests.ktsafe.anonymization.exact.graphs import as_set
+from tests.ktsafe.anonymization.graphs import as_set
 from tests.ktsafe.small_graphs import graphs
 
 LONG = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.anonymization.exact.kt_tree import cohorts_of, neighbour_counts
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
+from ktsafe.anonymization.kt_tree import cohorts_of, neighbour_counts
 from ktsafe_lab.by_attribute import _targets_core as core
 from ktsafe_lab.by_attribute.targets import Kinds, neighbours_wanted
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 from lab.tests.by_attribute.hubs import fast, with_hubs
 from tests.ktsafe.small_graphs import graphs
 

@@ -189,8 +189,6 @@ def test_unreadable_data_end_the_comparison(tmp_path, data, capsys):
         ("--strategy=exact,magic", "There is exact"),
         ("--rare-qi=drop", "withhold"),
         ("--rare-qi=pad", "suppress"),
-        ("--hops=1,far", "whole numbers"),
-        ("--reading=both", "induced"),
         ("--workers=0", "workers"),
     ],
 )
@@ -233,7 +231,7 @@ def test_the_worst_outcome_is_the_exit_code(outcomes, code):
 
 def test_strategies_and_options_side_by_side(tmp_path, data, capsys):
     """Options that exclude each other are left out; the others are rows, unsafe ones told."""
-    options = ["--k=4", "--effort=fast", "--no-utility", "--json", "--reading=walk,induced"]
+    options = ["--k=4", "--effort=fast", "--no-utility", "--json"]
     options += ["--strategy=exact,tolerant,kl-graph"]
     assert run_command(["compare", *data, *options], app) == Exit.UNSAFE
     captured = capsys.readouterr()

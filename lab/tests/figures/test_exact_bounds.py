@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.anonymization.exact.exact_strategy import exact_release
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization.anonymization import exact_release
+from ktsafe.anonymization.request import Request
 from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound, gain_bound, grouping_cost
-from tests.ktsafe.anonymization.exact.graphs import as_set, graphs, treated
-from tests.ktsafe.anonymization.exact.test_pair_program import best_value, pairs
+from tests.ktsafe.anonymization.graphs import as_set, graphs, treated
+from tests.ktsafe.anonymization.test_pair_program import best_value, pairs
 
 
 @settings(max_examples=50, deadline=None)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.anonymization.shown_values import QuasiIdentifierSpace
 from ktsafe.graph.datasets import uniform
 from ktsafe_lab.paper import _growing_core as growing_core
 from ktsafe_lab.paper import _kt_tree_as_published_core as core
@@ -19,6 +18,7 @@ from ktsafe_lab.paper.kt_tree_as_published import build_kt_tree
 from ktsafe_lab.paper.pivots import select_pivots
 from ktsafe_lab.paper.subgraph import ExpandedSubgraph
 from ktsafe_lab.paper.vertex_generation import Setting, empty_subgraph
+from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 from tests.graphs import attributed, small_graphs
 
 

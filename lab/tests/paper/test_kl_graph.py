@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AnonymizeOptions, Infeasible, PrivacyParams
-from ktsafe.anonymization.anonymization import anonymize_unverified
-from ktsafe.anonymization.strategies import Request
+from ktsafe import Infeasible, PrivacyParams
+from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.kl_graph import degree_sequence, kl_graph
+from ktsafe_lab.strategies import unverified
 
 
 def groups(degrees, labels):
@@ -57,9 +57,8 @@ def test_equal_degrees_are_not_kt_safety() -> None:
     """The paper's Table "privacy power": most of the vertices remain unsafe."""
     graph = uniform(300, 1_500, rng=np.random.default_rng(0), n_tuples=4)
     params = PrivacyParams(k=5)
-    options = AnonymizeOptions(strategy="kl-graph")
-    request = Request(graph, params, np.random.default_rng(0), options)
-    released = anonymize_unverified(request).graph
+    request = Request(graph, params, np.random.default_rng(0))
+    released = unverified(request, "kl-graph").graph
     assert verify_graph(released, params).n_unsafe > 100
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
-from ktsafe.anonymization.anonymization import anonymize_everybody
-from ktsafe.anonymization.strategies import Request, check_strategy, strategy_named
+from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe_lab.paper.paper_strategies import ByThePaper
+from ktsafe_lab.strategies import everybody, strategy_named
 from ktsafe_lab.synthetic_degrees import zipf
 
 GRAPH = zipf(160, 300, rng=np.random.default_rng(0), n_tuples=5)
@@ -23,12 +23,11 @@ NAMES = ("none", "pruning", "partition", "partition+pruning", "kl-graph")
 
 def released(name, graph=GRAPH, params=PARAMS, *, executor=None):
     """Return what a strategy releases."""
-    options = AnonymizeOptions("fast", name)
+    options = AnonymizeOptions("fast")
     rng, strategy = np.random.default_rng(7), strategy_named(name)
-    check_strategy(name, params)
     if isinstance(strategy, ByThePaper):
         strategy = strategy.in_parts(50, 2)
-    return anonymize_everybody(Request(graph, params, rng, options, executor), strategy)
+    return everybody(Request(graph, params, rng, options, executor), strategy)
 
 
 @pytest.mark.parametrize(("plain", "pruned"), [NAMES[:2], NAMES[2:4]])

@@ -12,9 +12,9 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.schemas import composite_sensitive
-from ktsafe.verify import verify, verify_graph
 from ktsafe_lab.figures.link_density import equal_neighbourhoods, link_max
 from ktsafe_lab.paper.vertex_generation import Setting, anonymize_subgraph
+from ktsafe_lab.verify_hops import verify, verify_graph
 from lab.tests.paper.support import small_outcome, whole
 from tests import naive
 from tests.graphs import attributed, union

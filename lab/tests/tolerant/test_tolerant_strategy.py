@@ -9,16 +9,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.exact.exact_strategy import before_rewiring
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization.anonymization import before_rewiring
+from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.edges import edge_keys
 from ktsafe.verify import verify_graph
 from ktsafe_lab.tolerant.search import undone
 from ktsafe_lab.tolerant.tolerant_strategy import tolerant
 from lab.tests.by_attribute.hubs import fast, released, with_hubs
-from tests.ktsafe.anonymization.exact.graphs import as_set, treated
-from tests.ktsafe.anonymization.exact.graphs import graphs as few_classes
+from tests.ktsafe.anonymization.graphs import as_set, treated
+from tests.ktsafe.anonymization.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 NOBODY = np.zeros(0, dtype=np.int32)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, Infeasible, PrivacyParams, Schema, anonymize
 from ktsafe.anonymization.rare_classes import prepare, with_sensitive_suppressed
-from ktsafe.anonymization.strategies import RareQi
+from ktsafe.anonymization.request import RareQi
 from ktsafe.audit import audit_release
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
@@ -29,7 +29,7 @@ def people(rows: list[tuple[str, ...]], values: str = "") -> AttributedGraph:
 
 
 def prepared(graph: AttributedGraph, k: int, **options: str) -> AttributedGraph:
-    """Return what strategies get to see."""
+    """Return what is released."""
     chosen = AnonymizeOptions(**options)  # type: ignore[arg-type]
     return prepare(graph, PrivacyParams(k=k), chosen, np.random.default_rng(0)).graph
 
@@ -170,7 +170,7 @@ def test_releases_are_safe_and_change_nothing_else(
     graph: AttributedGraph, params: PrivacyParams, rare: RareQi, seed: int
 ) -> None:
     """Under every option the release is safe; values are true or missing, few edges differ."""
-    options = AnonymizeOptions("fast", "tolerant", rare_qi=rare)
+    options = AnonymizeOptions("fast", rare_qi=rare, values="in place")
     outcome = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
     released, origin = outcome.graph, outcome.origin.tolist()
     assert unsafe_by_definition(released, params) == []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ktsafe.assess.conclusions import conclusions, summary
-from tests.ktsafe.anonymization.exact.graphs import graph_of
+from tests.ktsafe.anonymization.graphs import graph_of
 
 
 def two_kinds(across):

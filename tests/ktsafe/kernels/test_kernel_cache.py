@@ -135,7 +135,7 @@ def test_kernels_of_one_folder_do_not_pass_for_those_of_another(tmp_path, monkey
     kernel.parent.mkdir()
     kernel.touch()
     assert not kernel_cache.is_cold("verify")
-    assert kernel_cache.is_cold("exact")
+    assert kernel_cache.is_cold("anonymization")
 
 
 @pytest.mark.parametrize("trap", ["open to others", "link", "file", "no home"])

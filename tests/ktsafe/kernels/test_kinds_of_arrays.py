@@ -10,7 +10,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.types import Array
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.anonymization.exact import rewiring
+from ktsafe.anonymization import rewiring
 from ktsafe.audit import audit_release
 from ktsafe.graph.datasets.synthetic import uniform
 

@@ -167,13 +167,6 @@ def test_utility_counts_what_is_true() -> None:
     assert "kt-safe" in safe._repr_html_()
 
 
-def test_two_hops_are_protected_when_asked_for() -> None:
-    """`hops = 2` gives a release that is safe there."""
-    safe = protected(karate(), hops=2, k=3, alpha="1/3")
-    assert safe.params.n_hops == 2
-    assert safe.verify().is_safe
-
-
 def with_weight() -> nx.Graph:
     graph = karate()
     nx.set_edge_attributes(graph, 2, "weight")
@@ -214,7 +207,6 @@ REFUSED: list[tuple[Callable[[], tuple[Any, ...]], dict[str, Any], str]] = [
     (as_networkx, {"sensitive": None}, "no sensitive attribute"),
     (as_networkx, {"sensitive": ["health", "club"]}, "mapping of each"),
     (as_networkx, {"keep": ["club"]}, "auto"),
-    (as_networkx, {"strategy": "exakt"}, "exakt"),
     (one_way, {}, r"matrix \+ matrix\.T"),
     (lambda: (as_sparse()[0][1:], as_sparse()[1]), {}, "row and a column"),
     (lambda: (as_sparse()[0] * 3, as_sparse()[1]), {}, "'weight'"),
@@ -541,7 +533,7 @@ def test_a_worthless_release_is_refused_with_the_advice() -> None:
 
 def test_the_library_is_as_able_as_the_commands(tmp_path) -> None:
     """Attacks, audit, report page and folders of one release, which the verifier passes."""
-    safe = protected(karate(), strategy="aligned", min_f1=0)
+    safe = protected(karate(), min_f1=0)
     assert {one.attack.partition(".")[0] for one in safe.attack(["one_hop"])} == {"one_hop"}
     assert safe.audit().usefulness.edges.true == karate().number_of_edges()
     page = safe.to_html()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.anonymization.exact.aims import cells_of
+from ktsafe.anonymization.aims import cells_of
 from ktsafe.errors import InvalidParams
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE

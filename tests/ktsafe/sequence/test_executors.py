@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.anonymization.exact import rewiring
+from ktsafe.anonymization import rewiring
 from ktsafe.sequence import SequenceEngine, SequenceOptions
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 

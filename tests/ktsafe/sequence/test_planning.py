@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.anonymization.exact.closeness import SUPPORT, closeness
-from ktsafe.anonymization.strategies import Aim
+from ktsafe.anonymization.request import Aim
+from ktsafe.anonymization.rewiring import SUPPORT, closeness
 from ktsafe.graph.datasets import social_feed
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
@@ -27,7 +27,7 @@ from ktsafe.sequence.ties import next_edges
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
 from ktsafe.sequence.ties.planning import clear, plan_ties
 from tests.feeds import slots_of
-from tests.ktsafe.anonymization.exact.graphs import as_set
+from tests.ktsafe.anonymization.graphs import as_set
 from tests.ktsafe.sequence.world import PARAMS, World
 
 NEVER = 10**9

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ktsafe import PrivacyParams
-from ktsafe.anonymization.exact.tree_cuts import AT_BORDERS, leaves_of
+from ktsafe.anonymization.tree_cuts import AT_BORDERS, leaves_of
 from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 CLASSES = 3

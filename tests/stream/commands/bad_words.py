@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.errors import KtsafeError
 from ktsafe.stream.cli import run_command
 from ktsafe.verify import verify
@@ -133,14 +133,8 @@ FILES = [
 OPTIONS = [
     Mistake("k = 0", f"{ANONYMIZE} --k 0"),
     Mistake("k is no number", f"{ANONYMIZE} --k ten"),
-    Mistake("t above 1", f"{ANONYMIZE} --t 2"),
-    Mistake("t is no number", f"{ANONYMIZE} --t tenth"),
     Mistake("alpha = 0", f"{ANONYMIZE} --alpha 0"),
     Mistake("alpha above 1", f"{ANONYMIZE} --alpha 3/2"),
-    Mistake("epsilon below 0", f"{ANONYMIZE} --epsilon -1"),
-    Mistake("hops below 0", f"{ANONYMIZE} --hops -1"),
-    Mistake("a strategy that is none", f"{ANONYMIZE} --strategy best"),
-    Mistake("a strategy for stars, and two hops", f"{ANONYMIZE} --strategy exact --hops 2"),
     Mistake("an effort that is none", f"{ANONYMIZE} --effort maximal"),
     Mistake("no threads", f"{ANONYMIZE} --workers 0"),
     Mistake("an option misspelt", f"{ANONYMIZE} --apha 1/2"),
@@ -226,16 +220,6 @@ LIBRARY: list[tuple[str, str, Callable[[], Any]]] = [
         'Schema("gender", "health", {"ill"})',
         lambda: Schema("gender", "health", frozenset({"ill"})),
     ),  # type: ignore[arg-type]
-    (
-        "a strategy that is none",
-        'AnonymizeOptions(strategy="best")',
-        lambda: anonymize(
-            _graph(),
-            PrivacyParams(k=2),
-            rng=np.random.default_rng(1),
-            options=AnonymizeOptions(strategy="best"),
-        ),
-    ),
     (
         "codes that are no whole numbers",
         "verify(codes, flags, edges, params)",

@@ -15,7 +15,6 @@ import pytest
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import release_folders
-from tests.plug_ins import offer
 
 SCHEMA = """[attributes]
 quasi_identifiers = ["club", "age"]
@@ -251,33 +250,18 @@ def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     assert "-" in {row["health"] for row in people}
 
 
-@pytest.mark.parametrize(("strategy", "n_told"), [("exact", 0), ("aligned", 2), ("robust", 2)])
-def test_what_an_attacker_with_the_whole_network_finds(
-    files, tmp_path, capsys, strategy, n_told
-) -> None:
-    """Strategies against this attacker say what it finds in this very release; others do not."""
-    assert run_command(["anonymize", *files, "--strategy", strategy]) == Exit.OK
-    assert capsys.readouterr().out.count("found by an attacker who knows all ties") == n_told
-    figures = json.loads((tmp_path / "private" / "audit.json").read_text())
-    told = [each["attack"] for each in figures.get("seeds", ())]
-    assert told == ["seeds.1%", "seeds.5%"][:n_told]
-
-
-@pytest.mark.parametrize("strategy", ["exact", "aligned"])
-def test_other_strategies_and_workers(files, tmp_path, capsys, strategy) -> None:
-    """A strategy may be named; the number of threads changes no byte."""
-    options = ["--strategy", strategy, "--json"]
-    assert run_command(["anonymize", *files, *options]) == Exit.OK
+def test_the_number_of_threads_changes_no_byte(files, tmp_path) -> None:
+    """Parts are put together in their order."""
+    assert run_command(["anonymize", *files]) == Exit.OK
     first = (tmp_path / "release" / "edges.csv").read_bytes()
     again = [text.replace("/release", "/again").replace("/private", "/other") for text in files]
-    assert run_command(["anonymize", *again, *options, "--workers", "3"]) == Exit.OK
+    assert run_command(["anonymize", *again, "--workers", "3"]) == Exit.OK
     assert (tmp_path / "again" / "edges.csv").read_bytes() == first
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--strategy", "magic"], "There is exact"),
         (["--rare-qi", "hide"], "withhold"),
         (["--workers", "0"], "workers"),
     ],
@@ -286,17 +270,6 @@ def test_mistakes_end_in_a_line(files, tmp_path, capsys, options, words) -> None
     """The text names the option or the way out, and nothing is written."""
     assert run_command(["anonymize", *files, *options]) == Exit.USAGE
     assert words in capsys.readouterr().err
-    assert not (tmp_path / "release").exists()
-    assert not (tmp_path / "private").exists()
-
-
-def test_what_a_strategy_from_outside_leaves_unsafe_is_not_kept(
-    files, tmp_path, monkeypatch, capsys
-) -> None:
-    """The strict verifier judges, and no folder remains."""
-    offer(tmp_path / "site", monkeypatch)
-    assert run_command(["anonymize", *files, "--strategy", "truth"]) == Exit.UNSAFE
-    assert "truth" in capsys.readouterr().err
     assert not (tmp_path / "release").exists()
     assert not (tmp_path / "private").exists()
 

@@ -14,8 +14,8 @@ import pytest
 from distributed import Security
 
 from ktsafe import PrivacyParams
-from ktsafe.anonymization.exact.exact_strategy import exact_release
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization.anonymization import exact_release
+from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.config.connector_kinds import check_scheduler
 from ktsafe.stream.errors import ConfigError

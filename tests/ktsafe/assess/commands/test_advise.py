@@ -47,26 +47,16 @@ def test_it_says_what_to_leave_out_and_what_that_gives(data, capsys, tmp_path) -
     kept = set(found["recommended"]["values"])
     assert set(pasted["attributes"]["quasi_identifiers"]) == kept
     assert found["recommended"]["conclusions_wrong"] is not None
-    exact, robust, aligned = found["strategies"]
-    assert [one["strategy"] for one in (exact, robust, aligned)] == ["exact", "robust", "aligned"]
-    assert exact["f1"] == pytest.approx(found["recommended"]["f1"], abs=0.01)
-    assert exact["found"] > 2 * aligned["found"]
-    # Among 120 people robust releases differ much: by seed .14 to .89 are found.
-    assert exact["found"] > robust["found"]
-    assert exact["f1"] > max(robust["f1"], aligned["f1"])
     assert pasted["privacy"] == {"k": 5, "alpha": "0.2"}
     written = tmp_path / "coarser.toml"
     assert run_command([*words, "--budget", "0", "--keep=town", f"--write={written}"]) == Exit.OK
-    said = capsys.readouterr().out
-    assert "No time was left to try other strategies" in said
-    assert str(written) in said
+    assert str(written) in capsys.readouterr().out
     assert read_schema(written).groups["town"]
     assert written.stat().st_mode & 0o077 == 0
     assert run_command(words) == Exit.OK
     text = capsys.readouterr().out
     assert found["advice"] in text
     assert found["configuration"] in text
-    assert text.count("robust") == 1
 
 
 def test_what_is_no_number_is_refused(data, capsys) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
-from ktsafe.anonymization.strategies import MIN_F1
+from ktsafe.anonymization.request import MIN_F1
 from ktsafe.assess.generalization.advice import (
     ENOUGH,
     WORTH,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.anonymization.exact import _pair_core as core
-from ktsafe.anonymization.exact._steps_core import try_steps
-from ktsafe.anonymization.exact.pair_program import (
+from ktsafe.anonymization import _pair_core as core
+from ktsafe.anonymization._steps_core import try_steps
+from ktsafe.anonymization.pair_program import (
     NODES_MAX,
     Pair,
     _matching_state,

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.anonymization.exact import _rewiring_core as core
-from ktsafe.anonymization.exact import rewiring
-from ktsafe.anonymization.exact.rewiring import parts_of, rewired
-from ktsafe.anonymization.strategies import Request
-from tests.ktsafe.anonymization.exact.graphs import as_set, graph_of, graphs, rows
+from ktsafe.anonymization import _rewiring_core as core
+from ktsafe.anonymization import rewiring
+from ktsafe.anonymization.request import Request
+from ktsafe.anonymization.rewiring import parts_of, rewired
+from tests.ktsafe.anonymization.graphs import as_set, graph_of, graphs, rows
 
 
 @settings(max_examples=50, deadline=None)

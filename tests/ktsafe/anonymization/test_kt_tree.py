@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization.exact import _kt_tree_core as core
-from ktsafe.anonymization.exact import kt_tree as module
-from ktsafe.anonymization.exact.kt_tree import cohorts_of, neighbour_counts
+from ktsafe.anonymization import _kt_tree_core as core
+from ktsafe.anonymization import kt_tree as module
+from ktsafe.anonymization.kt_tree import cohorts_of, neighbour_counts
 from ktsafe.graph.datasets.synthetic import uniform
-from tests.ktsafe.anonymization.exact.graphs import graphs, rows
+from tests.ktsafe.anonymization.graphs import graphs, rows
 
 
 def tree_of(graph, k):

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.anonymization.exact.closeness import BINS, SUPPORT, closeness, supported
-from tests.ktsafe.anonymization.exact.graphs import graphs
+from ktsafe.anonymization.rewiring import BINS, SUPPORT, closeness, supported
+from tests.ktsafe.anonymization.graphs import graphs
 
 
 @given(graphs(n_max=30), st.integers(0, 2**32))

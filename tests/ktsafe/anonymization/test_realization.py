@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.anonymization.exact.pair_program import Pair
-from ktsafe.anonymization.exact.realization import realize
-from tests.ktsafe.anonymization.exact.graphs import as_set
+from ktsafe.anonymization.pair_program import Pair
+from ktsafe.anonymization.realization import realize
+from tests.ktsafe.anonymization.graphs import as_set
 
 
 def pair_of(sizes_a, sizes_b):

@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact.pair_program import Pair, Searched, solve_in_haste
-from ktsafe.anonymization.strategies import Aim, Request
+from ktsafe.anonymization.pair_program import Pair, Searched, solve_in_haste
+from ktsafe.anonymization.request import Aim, Request
 
 Run = Callable[..., Iterable[Any]]
 

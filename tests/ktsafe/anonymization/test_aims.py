@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, PrivacyParams
-from ktsafe.anonymization.exact.aims import Cells, raked
-from ktsafe.anonymization.exact.exact_strategy import exact_release
-from ktsafe.anonymization.exact.pair_ends import drawn_ends
-from ktsafe.anonymization.exact.pair_program import solve
-from ktsafe.anonymization.strategies import Request
-from tests.ktsafe.anonymization.exact.graphs import as_set, graph_of, graphs
-from tests.ktsafe.anonymization.exact.test_pair_program import check, pairs
+from ktsafe.anonymization.aims import Cells, raked
+from ktsafe.anonymization.anonymization import exact_release
+from ktsafe.anonymization.pair_ends import drawn_ends
+from ktsafe.anonymization.pair_program import solve
+from ktsafe.anonymization.request import Request
+from tests.ktsafe.anonymization.graphs import as_set, graph_of, graphs
+from tests.ktsafe.anonymization.test_pair_program import check, pairs
 
 AIMS = ["balanced", "f1", "cost"]
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact import _realization_core as core
-from ktsafe.anonymization.exact.pair_program import Pair
+from ktsafe.anonymization import _realization_core as core
+from ktsafe.anonymization.pair_program import Pair
 
 
 def realize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact._pair_core import (
+from ktsafe.anonymization._pair_core import (
     MatchingState,
     lower_degree,
     raise_degree,

@@ -11,7 +11,7 @@ candidate edges that are shown
                 sum of |C| r[C] over a  =  sum of |D| s[D] over b
 
 For a = b each edge counts at both of its ends: half the sum is paid, and it is even. What a vertex
-lacks is inserted (`ktsafe.anonymization.exact.realization`). A single release has the true ties for
+lacks is inserted (`ktsafe.anonymization.realization`). A single release has the true ties for
 candidates: a hidden tie costs 1 and an inserted edge costs 1, so each edge costs 1 beforehand and a
 shown tie gains 2. The edge cost is (ties - objective).
 
@@ -33,9 +33,9 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact import _pair_core as core
-from ktsafe.anonymization.exact.pair_ends import drawn_ends, make_even, reach_ends
-from ktsafe.anonymization.strategies import Effort
+from ktsafe.anonymization import _pair_core as core
+from ktsafe.anonymization.pair_ends import drawn_ends, make_even, reach_ends
+from ktsafe.anonymization.request import Effort
 
 TRIALS = 10
 """Pairs of steps that are tried, for each cohort; none at the effort `fast`."""

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.anonymization.exact import rewiring
-from ktsafe.anonymization.exact.exact_strategy import exact_release
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization import rewiring
+from ktsafe.anonymization.anonymization import exact_release
+from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.verify import verify_graph
-from tests.ktsafe.anonymization.exact.graphs import as_set, graph_of, graphs, rows, treated
+from tests.ktsafe.anonymization.graphs import as_set, graph_of, graphs, rows, treated
 
 PARAMS = st.sampled_from(
     [
@@ -59,7 +59,7 @@ def test_edges_cost_no_more_than_none(graph, params, seed):
 @given(graphs(), PARAMS, st.sampled_from(["suppress", "withhold"]))
 def test_releases_pass_the_strict_verifier(graph, params, rare_qi):
     """Whatever is done to rare people, what is released is kt-safe."""
-    options = AnonymizeOptions(strategy="exact", rare_qi=rare_qi)
+    options = AnonymizeOptions(rare_qi=rare_qi)
     outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
     assert verify_graph(outcome.graph, params).n_unsafe == 0
 

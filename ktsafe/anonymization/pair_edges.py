@@ -2,7 +2,7 @@
 
 Each pair of classes is planned by itself.
 
-ties gain more, the more triangles they close                        (closeness)
+ties gain more, the more triangles they close                        (rewiring)
 prices and totals of all pairs                                       (aims)
 for each pair of classes with ties between them:
 degrees, shown ties  =  the program of the pair                  (pair_program)
@@ -20,12 +20,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact.aims import aimed
-from ktsafe.anonymization.exact.closeness import closeness, supported
-from ktsafe.anonymization.exact.kt_tree import Cohorts
-from ktsafe.anonymization.exact.pair_program import Pair, solve
-from ktsafe.anonymization.exact.realization import realize
-from ktsafe.anonymization.strategies import Aim, Effort, Request
+from ktsafe.anonymization.aims import aimed
+from ktsafe.anonymization.kt_tree import Cohorts
+from ktsafe.anonymization.pair_program import Pair, solve
+from ktsafe.anonymization.realization import realize
+from ktsafe.anonymization.request import Aim, Effort, Request
+from ktsafe.anonymization.rewiring import closeness, supported
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.edges import edge_keys
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization.exact.cost_estimate import estimated_worth
-from ktsafe.anonymization.exact.exact_strategy import exact_release
-from ktsafe.anonymization.strategies import Request
+from ktsafe.anonymization.anonymization import exact_release
+from ktsafe.anonymization.request import Request
+from ktsafe.assess.generalization.quick_release import estimated_worth
 from ktsafe.graph.datasets.synthetic import uniform
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.anonymization.exact import tree_cuts
-from ktsafe.anonymization.exact.tree_cuts import AT_BORDERS, CUTS, leaves_of
+from ktsafe.anonymization import tree_cuts
+from ktsafe.anonymization.tree_cuts import AT_BORDERS, CUTS, leaves_of
 from tests.graphs import ALPHAS
 
 Row = tuple[int, ...]

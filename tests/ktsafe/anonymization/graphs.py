@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.anonymization.rare_classes import prepare
-from ktsafe.anonymization.strategies import DEFAULTS
+from ktsafe.anonymization.request import DEFAULTS
 
 SCHEMA = Schema(("kind",), "state", frozenset({"ill"}), expect_absent={"ill"})
 

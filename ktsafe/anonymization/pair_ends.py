@@ -17,8 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.exact import _steps_core
-from ktsafe.anonymization.exact._pair_core import MatchingState
+from ktsafe.anonymization import _steps_core
+from ktsafe.anonymization._pair_core import MatchingState
 
 OFF = 50
 """Ends that may lack before cohorts take strides."""

@@ -7,18 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.anonymization import Anonymized, anonymize_everybody
-from ktsafe.anonymization.shown_values import with_inserted
-from ktsafe.anonymization.strategies import Plan, Request
+from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets import uniform
-from ktsafe.verify import verify_graph
+from ktsafe_lab.strategies import LabRelease, Plan, everybody, with_inserted
+from ktsafe_lab.verify_hops import verify_graph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 
-def with_groups_filled(graph: AttributedGraph, params: PrivacyParams) -> Anonymized:
+def with_groups_filled(graph: AttributedGraph, params: PrivacyParams) -> LabRelease:
     """Return a release of everybody whose groups are filled with inserted vertices."""
-    options = AnonymizeOptions("fast", "aligned")
-    return anonymize_everybody(Request(graph, params, np.random.default_rng(1), options))
+    options = AnonymizeOptions("fast")
+    return everybody(Request(graph, params, np.random.default_rng(1), options), "aligned")
 
 
 def copies_of(graph: AttributedGraph, count: int) -> Plan:

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 from scipy.spatial import cKDTree
 
-from ktsafe.anonymization.exact import _kt_tree_core as core
-from ktsafe.anonymization.exact.tree_cuts import bearable, leaves_of
+from ktsafe.anonymization import _kt_tree_core as core
+from ktsafe.anonymization.tree_cuts import bearable, leaves_of
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 

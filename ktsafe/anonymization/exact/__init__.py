@@ -1,1 +1,0 @@
-"""Exact cohorts: releases with equal rows of neighbour counts."""
