@@ -30,16 +30,12 @@ class EnumeratingAuditor(SequenceAuditor):
         decision = super()._decide(view)
         if not view.keeps_stages or not decision.is_undecided.any():
             return decision
-        window = None if self.promise.window == "all" else self.promise.window
-        if window is not None and window >= view.n_releases:
-            window = None
-        search = _Search(view, self._params, window)
+        search = _Search(view, self._params)
         few, rich = decision.has_too_few.copy(), decision.is_too_sensitive.copy()
         undecided = np.zeros_like(few)
         for atom in np.flatnonzero(decision.is_undecided).tolist():
-            found = search.enumerate(atom, check_k=window is not None)
-            few[atom] |= found.has_too_few
-            rich[atom] |= found.is_too_sensitive and not found.has_too_few
+            found = search.enumerate(atom)
+            rich[atom] |= found.is_too_sensitive and not few[atom]
             undecided[atom] = found.is_undecided
         return dataclasses.replace(
             decision,
@@ -52,7 +48,6 @@ class EnumeratingAuditor(SequenceAuditor):
 
 @dataclasses.dataclass(slots=True)
 class _Found:
-    has_too_few: bool = False
     is_too_sensitive: bool = False
     is_undecided: bool = False
 
@@ -60,13 +55,9 @@ class _Found:
 class _Search:
     """Lists candidate sets."""
 
-    def __init__(
-        self, candidates: CandidateSets, params: PrivacyParams, window: int | None
-    ) -> None:
+    def __init__(self, candidates: CandidateSets, params: PrivacyParams) -> None:
         self._bounds = windows.Bounds(candidates, params)
         self._open_at = self._bounds.open_at()
-        self._params = params
-        self._window = window
         similar = [stage.similar for stage in candidates.stages]
         n_members = np.cumsum([0, *(len(rows.member) for rows in similar)])
         self._first_row = np.cumsum([0, *(len(rows.pointer) for rows in similar)])[:-1]
@@ -76,25 +67,22 @@ class _Search:
         )
         self.sets = 0
 
-    def enumerate(self, atom: int, *, check_k: bool) -> _Found:
+    def enumerate(self, atom: int) -> _Found:
         """Look at every distinct CS_W of an atom for open releases."""
         found = _Found()
         for i in np.flatnonzero(
-            (self._bounds.groups[:, atom] >= 0) & (self._open_at[:, atom] | check_k)
+            (self._bounds.groups[:, atom] >= 0) & self._open_at[:, atom]
         ).tolist():
             members = self._protection_set(i, atom)
             similar = core.similar_members(
                 atom, members, self._bounds.groups, self._first_row, self._similar
             )
-            sizes = self._bounds.sizes[members].tolist()
             excess = self._bounds.excess[i][members].tolist()
             sets, complete = self._intersections(_masks(similar), (1 << len(members)) - 1)
             found.is_undecided |= not complete
             for chosen in sets:
                 inside = [x for x in range(len(members)) if chosen >> x & 1]
                 found.is_too_sensitive |= sum(excess[x] for x in inside) > 0
-                few = sum(sizes[x] for x in inside) < self._params.k
-                found.has_too_few |= check_k and few
         return found
 
     def _protection_set(self, stage: int, atom: int) -> NDArray[np.int64]:
@@ -108,14 +96,13 @@ class _Search:
         return np.flatnonzero(is_similar[groups])
 
     def _intersections(self, masks: set[int], whole: int) -> tuple[set[int], bool]:
-        """Return the distinct intersections of `whole` with fewer masks than the window.
+        """Return the distinct intersections of `whole` with masks.
 
         Second: whether all of them are there.
         """
-        seen, layer, depth = {whole}, [whole], 0
+        seen, layer = {whole}, [whole]
         self.sets += 1
-        while layer and (self._window is None or depth < self._window - 1):
-            depth += 1
+        while layer:
             fresh: list[int] = []
             for chosen in layer:
                 for mask in masks:

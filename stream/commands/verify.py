@@ -19,6 +19,7 @@ from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json, Report, say
 
 if TYPE_CHECKING:
+    from ktsafe.audit.sequence import Window
     from ktsafe.stream.release.sequence_report import SequenceReport, Sources
 
 
@@ -97,7 +98,7 @@ def verify_folders(
 
 
 def judged_together(
-    sources: Sources, window: Any, cover: bool | None, limit: int
+    sources: Sources, window: Window | None, cover: bool | None, limit: int
 ) -> tuple[SequenceReport, str]:
     """Return what the auditor says of releases together, also as text."""
     from ktsafe.stream.commands.warm import compile_judges

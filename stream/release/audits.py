@@ -302,10 +302,10 @@ def promise_of(manifest: Manifest) -> Promise:
         If it promises a window that means nothing.
     """
     window = manifest.guarantee.w
-    if window == "all" or (isinstance(window, int) and window >= 1):
-        return Promise("all" if window == "all" else int(window), cover=manifest.guarantee.cover)
+    if window in (1, "all"):
+        return Promise("all" if window == "all" else 1, cover=manifest.guarantee.cover)
     msg = f"The manifest of {manifest.release_id} promises an unknown window."
-    raise ReleaseUnreadable(msg, hint="Known: a number of releases, or all.")
+    raise ReleaseUnreadable(msg, hint="Known: 1, or all.")
 
 
 class Truth:

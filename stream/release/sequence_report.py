@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -286,10 +285,7 @@ def _usefulness(
 def _promise(manifests: Sequence[Manifest], window: Window | None, cover: bool | None) -> Promise:
     """Return the window asked for, or the most any manifest promises."""
     promised = [promise_of(manifest) for manifest in manifests]
-    windows = [promise.window for promise in promised]
-    widest: int | Literal["all"] = (
-        "all" if "all" in windows else max((int(w) for w in windows), default=1)
-    )
+    widest: Window = "all" if "all" in [promise.window for promise in promised] else 1
     return Promise(
         widest if window is None else window,
         any(promise.cover for promise in promised) if cover is None else cover,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -35,8 +35,8 @@ def audit(
     truth: Truth = None,
     schema: TruthSchema = None,
     window: Annotated[
-        str | None,
-        typer.Option(help="Releases that may be linked: all, or a number. Default: as promised."),
+        Literal[1, all] | None,
+        typer.Option(help="Releases that may be linked: all, or 1. Default: as promised."),
     ] = None,
     cover: Annotated[
         bool | None,
@@ -109,7 +109,7 @@ def audit(
     if truth is not None and mapping is None:
         msg = "--truth needs --map."
         raise ConfigError(msg, hint="Without the mapping no vertex can be assigned to a person.")
-    report, text = judged_together(sources, _window(window), cover, limit)
+    report, text = judged_together(sources, 1 if window == "1" else window, cover, limit)
     say(report, text, as_json=as_json)
     return Exit.OK if report.safe else Exit.UNSAFE
 
@@ -181,11 +181,3 @@ def _receipt(folders: list[Path], mapping: Path | None, person: str, *, as_json:
     found = receipt(folders, mapping, name)
     say(found, describe_receipt(found), as_json=as_json)
     return Exit.OK
-
-
-def _window(text: str | None) -> Any:
-    if text is None or text == "all":
-        return text
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError("--window must be a number of releases from 1, or all.")
-    return int(text)

@@ -174,6 +174,4 @@ def _percent(value: Fraction) -> str:
 def _window(window: str | int) -> str:
     if window == "all":
         return "The guarantee holds for an attacker that links all releases of the sequence"
-    if window == 1:
-        return "The guarantee holds for this release by itself, not for several linked ones"
-    return f"The guarantee holds for an attacker that links {window} successive releases"
+    return "The guarantee holds for this release by itself, not for several linked ones"

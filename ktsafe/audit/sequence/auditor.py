@@ -27,7 +27,7 @@ from ktsafe.audit.sequence.profiles import Structure, StructureReader
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import Verdict, verify
 
-Window = int | Literal["all"]
+Window = Literal[1, "all"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,11 +68,6 @@ class SequenceAuditor(CopyOnExtend):
         certificate. Without them memory does not grow with the releases, the auditor can be saved,
         what has no certificate counts as unsafe, and ids of releases have to ascend.
 
-    Raises
-    ------
-    ValueError
-        If a window of several releases is promised and releases are not kept.
-
     Examples
     --------
     Three people that are alike, and no ties:
@@ -99,8 +94,6 @@ class SequenceAuditor(CopyOnExtend):
         keeps_releases: bool = True,
     ) -> None:
         self.promise = Promise() if promise is None else promise
-        if not keeps_releases and self.promise.window not in (1, "all"):
-            raise ValueError("sets of several releases need the releases")
         self._examples_max = examples_max
         self._workers = workers
         self._keeps_releases = keeps_releases
@@ -246,8 +239,7 @@ class SequenceAuditor(CopyOnExtend):
 
     def _decide(self, view: CandidateSets) -> windows.Decision:
         """Decide k and alpha of a view, atom by atom."""
-        window = self.promise.window
-        return windows.decide(view, self._params, None if window == "all" else window)
+        return windows.decide(view, self._params)
 
     def _extend_views(
         self, release: AuditedRelease, structure: Structure, owned: Owned, n_numbers: int

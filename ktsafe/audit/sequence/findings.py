@@ -76,7 +76,7 @@ class Violation(msgspec.Struct, frozen=True):
 class Checked(msgspec.Struct, frozen=True):
     """Method of the decision, and whether there is a certificate."""
 
-    window: int | Literal["all"]
+    window: Literal[1, "all"]
     cover: bool
     certificate: bool | msgspec.UnsetType = msgspec.UNSET
     alpha_by: str | msgspec.UnsetType = msgspec.UNSET

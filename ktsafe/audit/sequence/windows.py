@@ -12,8 +12,7 @@ over: a larger set may be richer in sensitive vertices. It is decided in two ste
 What is left is undecided, which counts as a failure. `ktsafe_lab.enumerated_windows` lists the
 distinct intersections that are left.
 
-Alpha is not asked of a vertex that has too few candidates: it fails already. For a window w below
-the number of releases, W has at most w members; a set that is too small for W = all is then left.
+Alpha is not asked of a vertex that has too few candidates: it fails already.
 """
 
 from __future__ import annotations
@@ -50,14 +49,8 @@ class Decision:
     is_undecided: NDArray[np.bool_]
 
 
-def decide(candidates: CandidateSets, params: PrivacyParams, window: int | None) -> Decision:
-    """Return whether every |CS_W| >= k and every sensitive share <= alpha.
-
-    Parameters
-    ----------
-    window:
-        Greatest number of releases in W; None means any.
-    """
+def decide(candidates: CandidateSets, params: PrivacyParams) -> Decision:
+    """Return whether every |CS_W| >= k and every sensitive share <= alpha."""
     sizes = candidates.per_atom(candidates.known)
     ever = candidates.per_atom(np.flatnonzero(candidates.ever_sensitive))
     has_few = candidates.over_candidates(sizes) < params.k
@@ -67,12 +60,8 @@ def decide(candidates: CandidateSets, params: PrivacyParams, window: int | None)
         return Decision(True, "certificate", none, none, none)
     if not candidates.keeps_stages:
         return Decision(False, "not at all", has_few, none, ~has_few)
-    if window is not None and window >= candidates.n_releases:
-        window = None
     bounds = Bounds(candidates, params)
     is_open = bounds.open_at().any(axis=0)
-    if window is not None:
-        return Decision(False, "bound", none, none, is_open | has_few)
     rich = bounds.too_sensitive_for_all() & ~has_few
     return Decision(False, "bound", has_few, rich, is_open & ~rich & ~has_few)
 

@@ -130,7 +130,7 @@ def test_the_promise_can_be_overridden(tmp_path, capsys):
     arguments = write(tmp_path, steps, guarantee={"w": 1, "cover": False})
     assert run_command(arguments) == Exit.OK
     assert "each release by itself" in capsys.readouterr().out
-    assert run_command([*arguments, "--window=2"]) == Exit.UNSAFE
+    assert run_command([*arguments, "--window=all"]) == Exit.UNSAFE
     assert "too_few_candidates" in capsys.readouterr().out
     assert run_command([*arguments, "--cover"]) == Exit.UNSAFE
     assert "change_uncovered" in capsys.readouterr().out

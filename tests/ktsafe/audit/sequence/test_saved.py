@@ -141,12 +141,6 @@ def test_what_another_version_saved_is_not_read(monkeypatch):
         bounded().resume_from(pages, KEY)
 
 
-def test_without_releases_a_window_of_several_cannot_be_promised():
-    """Only all of them, or each by itself."""
-    with pytest.raises(ValueError, match="need the releases"):
-        SequenceAuditor(Promise(3), keeps_releases=False)
-
-
 def test_without_releases_what_has_no_certificate_is_unsafe():
     """Nobody is called safe by what was forgotten: all are undecided, of whom k is not refuted."""
     params = PrivacyParams(k=2, alpha="1/2", t=1, epsilon=10)
