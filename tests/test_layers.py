@@ -210,10 +210,9 @@ MAY_ENTER = {
         "ktsafe/assess/attacks/common",
     },
     "ktsafe/assess/attacks/common": {
-        "ktsafe.graph.edges",
+        "ktsafe.graph.numbering",
         "ktsafe.errors",
         "ktsafe.graph",
-        "ktsafe.graph.numbering",
         "ktsafe.params",
     },
     # How kernels are compiled is no part of what they compute: judges share it with the rest.
@@ -231,13 +230,12 @@ MAY_ENTER = {
         "ktsafe/verify",
     },
     "ktsafe/audit": {
-        "ktsafe.graph.edges",
+        "ktsafe.graph.numbering",
         "ktsafe.errors",
         "ktsafe.graph",
         "ktsafe.kernels.compiler",
         # What every reader can join from releases; no mechanism uses it.
         "ktsafe.graph.latest_graph",
-        "ktsafe.graph.numbering",
         "ktsafe.params",
         "ktsafe/verify",
     },

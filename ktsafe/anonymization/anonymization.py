@@ -64,8 +64,6 @@ class Anonymized:
         int32, shape (released vertices,): the original vertex behind each, -1 for an inserted
         one, which this package never adds. Original vertices that it does not name are withheld.
         It alone maps the release to people.
-    n_original:
-        Number of original vertices, withheld ones included.
     value_at:
         int64, shape (released vertices,): the vertex that shows the sensitive value of each, as
         private as `origin`. None: each shows its own.
@@ -73,7 +71,6 @@ class Anonymized:
 
     graph: AttributedGraph
     origin: NDArray[np.int32]
-    n_original: int
     value_at: NDArray[np.int64] | None = None
 
     @property
@@ -137,7 +134,7 @@ def anonymize(
         request = dataclasses.replace(request, report=progress)
     ready = prepare(graph, params, options, rng)
     release = exact_release(dataclasses.replace(request, graph=ready.graph))
-    made = Anonymized(with_edges(ready.graph, release.edges), ready.origin, graph.n_vertices)
+    made = Anonymized(with_edges(ready.graph, release.edges), ready.origin)
     if options.values == "exchanged":
         made = exchanged(made, release.cohorts.of_vertex, rng)
     return reordered(made, rng.permutation(made.graph.n_vertices))

@@ -11,7 +11,7 @@ candidate edges that are shown
                 sum of |C| r[C] over a  =  sum of |D| s[D] over b
 
 For a = b each edge counts at both of its ends: half the sum is paid, and it is even. What a vertex
-lacks is inserted (`ktsafe.anonymization.realization`). A single release has the true ties for
+lacks is inserted (`ktsafe.anonymization.pair_edges`). A single release has the true ties for
 candidates: a hidden tie costs 1 and an inserted edge costs 1, so each edge costs 1 beforehand and a
 shown tie gains 2. The edge cost is (ties - objective).
 

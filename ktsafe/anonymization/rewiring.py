@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ktsafe.anonymization import _rewiring_core as core
 from ktsafe.anonymization.request import Effort, Request
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 
 BINS = 100
 """Equal steps in which closeness is counted."""

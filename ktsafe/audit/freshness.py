@@ -19,9 +19,15 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.changes_by_age import AGE_MAX, Aged, AgedTies, Freshness
 from ktsafe.audit.cost import Overlap
-from ktsafe.graph.edges import edge_ends, edge_keys, n_common_edges, renumbered
 from ktsafe.graph.latest_graph import of_dark_pairs
-from ktsafe.graph.numbering import came_and_went, ranks
+from ktsafe.graph.numbering import (
+    came_and_went,
+    edge_ends,
+    edge_keys,
+    n_common_edges,
+    ranks,
+    renumbered,
+)
 
 EDGES_AT_ONCE: Final = 1_000_000
 

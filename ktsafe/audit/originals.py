@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.edges import n_common_edges, renumbered
+from ktsafe.graph.numbering import n_common_edges, renumbered
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph.edges import adjacency, renumbered
-from ktsafe.graph.numbering import ranks
+from ktsafe.graph.numbering import adjacency, ranks, renumbered
 from ktsafe.graph.schema_check import (
     Border,
     bucket_text,

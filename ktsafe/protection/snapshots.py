@@ -15,7 +15,7 @@ from ktsafe.graph.inputs.memory.in_memory import given
 from ktsafe.graph.inputs.memory.input_faults import extra_faults, value_faults
 from ktsafe.graph.schema_check import Border
 from ktsafe.graph.schemas import schema_toml
-from ktsafe.protection.truth import columns_of, declared, spelt
+from ktsafe.protection.protect import columns_of, declared, spelt
 from ktsafe.reader import read
 from ktsafe.reader.published import StudiedRelease, html_table
 

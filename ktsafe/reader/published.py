@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
-from ktsafe.reader.calibration import calibrated_edges, raked
 from ktsafe.reader.estimates import (
     ACROSS,
     CHANGES,
@@ -25,8 +24,10 @@ from ktsafe.reader.estimates import (
     FigureCounts,
     Floats,
     StudiedTable,
+    calibrated_edges,
     estimate_of,
     laplace,
+    raked,
 )
 from ktsafe.seals.seals import Signature
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.graph.edges import edge_ends
+from ktsafe.graph.numbering import edge_ends
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import SequenceSpec

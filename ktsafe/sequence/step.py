@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph.edges import edge_ends, edge_keys
+from ktsafe.graph.numbering import edge_ends, edge_keys
 from ktsafe.sequence import gate
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.class_parts import parted
 from ktsafe.sequence.people.cohorts import depart, move_groups, publish_ready
 from ktsafe.sequence.people.sensitive_updates import (
     exchange_values,
@@ -22,7 +21,7 @@ from ktsafe.sequence.people.sensitive_updates import (
     show_sensitive,
     shows_missing,
 )
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.people.step_context import StepContext, parted
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 

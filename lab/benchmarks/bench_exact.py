@@ -35,7 +35,7 @@ from ktsafe.anonymization.rare_classes import prepare
 from ktsafe.anonymization.request import Effort, Request
 from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.graph.datasets.synthetic import uniform
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe.verify import verify_graph
 from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound
 from ktsafe_lab.strategies import unverified

@@ -4,7 +4,7 @@
         [--seeds 3] [--each]
         [--data FOLDER --name ldbc-snb-sf0.1 [--days 0] [--begin 0] [--end 0] [--without born]]
         [--data FOLDER --churn cora [--share 0.01] [--releases 50]]
-        [--set ties.next_edges.YOUNG=0,memory.turns.EARLY=1]
+        [--set ties.pairs.YOUNG=0,memory.turns.EARLY=1]
     python -m lab.benchmarks.bench_growing --ablate FOLDER [--feeds demo,cora]
         [--only raises,"groups move"]
 

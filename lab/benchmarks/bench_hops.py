@@ -31,7 +31,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe.verify.verifier import coded
 from ktsafe_lab.strategies import LabRelease, anonymize
 from ktsafe_lab.verify_hops import verify_graph

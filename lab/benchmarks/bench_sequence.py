@@ -40,7 +40,7 @@ from ktsafe.assess.attacks.denoised import denoised
 from ktsafe.assess.utility import structure
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.sequence.continuity import EdgeAges
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions, Step
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder
@@ -52,7 +52,7 @@ VALUES: Final = {48: (4, 4, 3), 8: (2, 2, 2)}
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What one release came to; `edges` are the figures of `ktsafe.audit.cost`."""
+    """What one release came to; `edges` are the figures of `ktsafe.audit.release_audit`."""
 
     vertices: int
     edges: int

@@ -40,7 +40,7 @@ from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks import run as attack
 from ktsafe.assess.generalization.quick_release import HELD_OUT as HELD_OUT_PEOPLE
 from ktsafe.assess.releases.worth import without_attributes
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe_lab.strategies import anonymize
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.benchmarks.sequences.growing_feeds import demo_network

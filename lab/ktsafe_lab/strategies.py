@@ -141,7 +141,7 @@ def in_order(request: Request, strategy: str | Strategy) -> LabRelease:
     made, groups = _made(dataclasses.replace(request, graph=ready.graph), strategy)
     inserted = made.origin[len(ready.origin) :]
     origin = np.concatenate((ready.origin, inserted))
-    made = dataclasses.replace(made, origin=origin, n_original=request.graph.n_vertices)
+    made = dataclasses.replace(made, origin=origin)
     if groups is None or request.options.values == "in place":
         return made
     return cast("LabRelease", exchanged(made, groups, request.rng))
@@ -199,7 +199,6 @@ def _made(
     made = LabRelease(
         graph=with_inserted(request.graph, plan, request.params, request.rng),
         origin=np.concatenate((np.arange(n, dtype=np.int32), inserted)),
-        n_original=n,
         shift=plan.shift,
     )
     if plan.groups is None and plan.shift is not None:

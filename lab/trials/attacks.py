@@ -37,7 +37,7 @@ from ktsafe.assess.attacks import (
     run,
     run_sequence,
 )
-from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import held_out, membership
 from ktsafe.assess.releases.attacks import history_of, judged
 from ktsafe.stream.files.releases_read import release_folders

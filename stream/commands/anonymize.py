@@ -266,7 +266,7 @@ def _told_about(texts: list[str]) -> dict[str, str]:
     """
     import msgspec
 
-    from ktsafe.reader.readme import ABOUT
+    from ktsafe.reader.exports import ABOUT
     from ktsafe.stream.config.settings import AboutTable
 
     told = dict(text.split("=", 1) for text in texts if "=" in text)

@@ -19,7 +19,7 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.anonymization.request import MIN_F1, Aim, Values
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.reader.readme import ABOUT
+from ktsafe.reader.exports import ABOUT
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.assessment import AttackSettings, check_installed, is_installed
 from ktsafe.stream.config.connector_kinds import (

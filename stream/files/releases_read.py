@@ -26,8 +26,8 @@ from ktsafe.connectors.bundles import digest_regular, is_safe_name, open_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.graph.latest_graph import dark_pairs
 from ktsafe.graph.numbering import Ids, are_distinct, classes_of
+from ktsafe.reader.exports import README
 from ktsafe.reader.plain_tables import plain_columns, plain_edges
-from ktsafe.reader.readme import README
 from ktsafe.seals.seals import reason_of
 from ktsafe.stream.files.release_tables import (
     EDGES_PARQUET,

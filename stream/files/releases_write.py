@@ -37,10 +37,9 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.anonymization.request import Values
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
-from ktsafe.graph.edges import edge_keys
 from ktsafe.graph.latest_graph import PAIRS_MAX, dark_pairs
-from ktsafe.graph.numbering import Ids
-from ktsafe.reader.readme import README, readme
+from ktsafe.graph.numbering import Ids, edge_keys
+from ktsafe.reader.exports import README, readme
 from ktsafe.statistics.noisy_tables import NoisyTable
 from ktsafe.stream.files.release_tables import (
     EDGES_PARQUET,

@@ -21,8 +21,8 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from ktsafe import AttributedGraph, PrivacyParams, anonymize
+from ktsafe.anonymization.pair_edges import realize
 from ktsafe.anonymization.pair_program import Pair, solve
-from ktsafe.anonymization.realization import realize
 from ktsafe.anonymization.rewiring import exchanged
 from ktsafe.audit import audit_release
 from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor

@@ -17,8 +17,8 @@ from ktsafe import AttributedGraph
 from ktsafe.audit.changes_by_age import ToldFreshness
 from ktsafe.audit.freshness import Recent, ReleaseView, follow
 from ktsafe.errors import WrittenOtherwise
-from ktsafe.graph.edges import edge_ends, edge_keys, renumbered
 from ktsafe.graph.inputs.spelling import looks_missing
+from ktsafe.graph.numbering import edge_ends, edge_keys, renumbered
 from ktsafe.sequence import Changes, SequenceEngine
 from ktsafe.sequence.sequence import Released
 from ktsafe.state.snapshot import GraphArrays, lower, upper

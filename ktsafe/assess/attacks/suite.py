@@ -16,8 +16,11 @@ from ktsafe.assess.attacks.common.result import Result
 from ktsafe.assess.attacks.denoised import age, denoised
 from ktsafe.assess.attacks.friends import friends_degrees, friends_values, sensitive_by_friends
 from ktsafe.assess.attacks.known_changes import arrival, changes, departure, intersection
-from ktsafe.assess.attacks.membership import membership_of_ties, membership_of_vertices
-from ktsafe.assess.attacks.membership_of_people import membership_of_people
+from ktsafe.assess.attacks.membership import (
+    membership_of_people,
+    membership_of_ties,
+    membership_of_vertices,
+)
 from ktsafe.assess.attacks.neighbourhoods import (
     one_hop,
     partial_knowledge,

@@ -35,7 +35,7 @@ def audit(
     truth: Truth = None,
     schema: TruthSchema = None,
     window: Annotated[
-        Literal[1, all] | None,
+        Literal["1", "all"] | None,
         typer.Option(help="Releases that may be linked: all, or 1. Default: as promised."),
     ] = None,
     cover: Annotated[

@@ -19,7 +19,7 @@ from ktsafe.anonymization.kt_tree import neighbour_counts
 from ktsafe.anonymization.request import AnonymizeOptions
 from ktsafe.anonymization.tree_cuts import leaves_of
 from ktsafe.assess.attacks import Case, Result, run
-from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.audit import Traced, Usefulness, trace, usefulness
 from ktsafe.errors import Infeasible, NotKTSafe
 from ktsafe.graph import AttributedGraph

@@ -27,7 +27,7 @@ from ktsafe.assess.attacks import (
     run_sequence,
 )
 from ktsafe.assess.attacks.common.result import auc_result, share_result
-from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.assess.attacks.suite import GROUP
 from ktsafe.assess.generalization.quick_release import membership
 from ktsafe.assess.utility import results_told

@@ -26,7 +26,7 @@ from ktsafe.assess.report.words import DRIFT, KINDS, NOT_COVERED
 from ktsafe.assess.utility import measured
 from ktsafe.audit import ReleaseAudit
 from ktsafe.audit.changes_by_age import AGE_MAX, RECENT, ToldFreshness
-from ktsafe.reader.readme import LEANINGS
+from ktsafe.reader.exports import LEANINGS
 from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.new_files import now
 from ktsafe.stream.files.releases_read import Manifest

@@ -29,15 +29,14 @@ from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.assess.attacks.friends import friends_degrees, friends_values, sensitive_by_friends
 from ktsafe.assess.attacks.known_changes import changes, departure
-from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.assess.attacks.net_changes import net_changes
 from ktsafe.assess.attacks.suite import SequenceAttack, sampled
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.edges import edge_keys
-from ktsafe.graph.numbering import came_and_went, ranks
+from ktsafe.graph.numbering import came_and_went, edge_keys, ranks
 from ktsafe.stream.assessment import AttackSettings, Check, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.audit_model import AttackFindings, Attacks

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 
 ROWS_PER_PAGE = 1024
 SPARE_ROWS = 1024

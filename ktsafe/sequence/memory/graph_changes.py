@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.edges import edge_ends, edge_keys
-from ktsafe.graph.numbering import are_distinct
+from ktsafe.graph.numbering import are_distinct, edge_ends, edge_keys
 from ktsafe.sequence.memory.column_table import Integers, ascending
 
 Values = tuple[str, ...]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.column_table import (
     NEVER,

@@ -18,8 +18,7 @@ from scipy.sparse import csr_array
 from ktsafe.anonymization.kt_tree import cohorts_of_class
 from ktsafe.sequence.memory.column_table import NOBODY, ROWS_AT_ONCE, among, distinct
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.class_parts import part_largest
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.people.step_context import StepContext, part_largest
 
 PUBLISHED_END = 2**62
 """Published ids are drawn below this."""

@@ -10,11 +10,16 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.pair_program import Edges, Pair
-from ktsafe.graph.edges import edge_keys
-from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among, positions
-from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, RESIDUAL, TRUE, Tie
+from ktsafe.anonymization.aims import Cells, Market, Rest, cells_of, priced
+from ktsafe.anonymization.pair_edges import realize
+from ktsafe.anonymization.pair_program import Edges, Pair, solve
+from ktsafe.anonymization.rewiring import supported
+from ktsafe.graph.numbering import edge_keys
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY, Integers, among, positions
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.turns import TURN
+from ktsafe.sequence.people.step_context import StepContext
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,24 +31,17 @@ class PairOfClasses:
     classes:
         The two classes, ascending.
     places:
-        int64, shape (n,): the places of both classes, those of the first one first.
-    cohort:
-        int32, shape (n,): position of each place's cohort; those of the first class come first.
+        int64, shape (n,): the places of both classes, by cohort, those of the first class first.
     sizes:
-        int64, shape (cohorts,): their members.
+        int64, shape (cohorts,): members of each cohort, in this order.
     n_first:
         How many of the cohorts are of the first class; all of them if it is one class.
-    rows:
-        int64, shape (x,): the rows of the released edges.
-    shown:
-        The released edges.
-    is_true, is_ended, is_residual:
-        bool, shape (x,): whether each of them is a true tie, or was one until it ended, or until
-        one of its people left.
-    hidden_rows:
-        int64: the rows of true ties between these places that are not released.
-    hidden:
-        These ties.
+    shown, shown_rows:
+        The released edges, and their rows.
+    what:
+        Shape (x,): what each of them is, see `ktsafe.sequence.memory.sequence_tables`.
+    hidden, hidden_rows:
+        True ties between these places that are not released, and their rows.
     remembered:
         int64: the rows of what was released before the pair was cleared.
     cleared_edges:
@@ -51,27 +49,23 @@ class PairOfClasses:
         shows edges again.
     is_left:
         bool, shape (former,): whether each of them was a tie of a departed person.
-    young_shown, young_hidden:
-        bool, shape (x,) and (hidden,): whether a true tie is younger than a cohort of its ends.
+    is_young:
+        bool, shape (ties,): whether each of `ties` is younger than a cohort of its ends.
     """
 
     classes: Tie
     places: NDArray[np.int64]
-    cohort: NDArray[np.int32]
     sizes: NDArray[np.int64]
     n_first: int
-    rows: NDArray[np.int64]
     shown: Edges
-    is_true: NDArray[np.bool_]
-    is_ended: NDArray[np.bool_]
-    is_residual: NDArray[np.bool_]
-    hidden_rows: NDArray[np.int64]
+    shown_rows: Integers
+    what: Integers
     hidden: Edges
-    remembered: NDArray[np.int64]
+    hidden_rows: Integers
+    remembered: Integers
     cleared_edges: Edges
     is_left: NDArray[np.bool_]
-    young_shown: NDArray[np.bool_]
-    young_hidden: NDArray[np.bool_]
+    is_young: NDArray[np.bool_]
 
     @classmethod
     def of(cls, state: State, classes: Tie) -> PairOfClasses:
@@ -94,8 +88,9 @@ class PairOfClasses:
         hidden = in_pair(state.people.place[state.hidden_ties.pairs(hidden_rows)])
         shown = in_pair(state.edges.pairs(rows))
         what = state.edges.is_true[rows]
-        is_true = what == TRUE
-        born = state.places.born[places]
+        born, is_true = state.places.born[places], what == TRUE
+        began = np.append(state.edges.began[rows[is_true]], state.hidden_ties.began[hidden_rows])
+        is_young = began > born[np.concatenate((shown[is_true], hidden))].max(axis=1)
         cleared_edges = in_pair(state.cleared_edges.pairs(before))
         was_true = state.cleared_edges.was_true[before] == 1
         is_gone = was_true & ~among(edge_keys(cleared_edges), edge_keys(hidden))
@@ -105,21 +100,17 @@ class PairOfClasses:
         return cls(
             classes=classes,
             places=places,
-            cohort=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
             sizes=sizes,
             n_first=len(labels_of[classes[0]]),
-            rows=rows,
             shown=shown,
-            is_true=is_true,
-            is_ended=what == ENDED,
-            is_residual=what == RESIDUAL,
-            hidden_rows=hidden_rows,
+            shown_rows=rows,
+            what=what,
             hidden=hidden,
+            hidden_rows=hidden_rows,
             remembered=before,
             cleared_edges=cleared_edges[may_return],
             is_left=is_gone[may_return],
-            young_shown=is_true & (state.edges.began[rows] > born[shown].max(axis=1)),
-            young_hidden=state.hidden_ties.began[hidden_rows] > born[hidden].max(axis=1),
+            is_young=is_young,
         )
 
     @property
@@ -128,7 +119,7 @@ class PairOfClasses:
 
         The shown, then the hidden.
         """
-        return np.concatenate((self.shown[self.is_true], self.hidden))
+        return np.concatenate((self.shown[self.what == TRUE], self.hidden))
 
     @property
     def candidates(self) -> tuple[Edges, NDArray[np.bool_]]:
@@ -146,24 +137,7 @@ class PairOfClasses:
     @property
     def n_ties(self) -> int:
         """How many there are."""
-        return int(self.is_true.sum()) + len(self.hidden)
-
-    @property
-    def is_young(self) -> NDArray[np.bool_]:
-        """Whether each of `ties` is younger than its ends' cohorts."""
-        return np.concatenate((self.young_shown[self.is_true], self.young_hidden))
-
-    def is_tie(self, edges: Edges) -> NDArray[np.bool_]:
-        """Return whether each of the given edges is a true tie."""
-        return among(edge_keys(edges), edge_keys(self.ties))
-
-    def cost(self, edges: Edges) -> int:
-        """Return what it costs to show exactly these edges.
-
-        Ties hidden, others inserted.
-        """
-        is_hidden = ~among(edge_keys(self.ties), edge_keys(edges))
-        return int(is_hidden.sum()) + int((~self.is_tie(edges)).sum())
+        return len(self.is_young)
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
         """Return the program that shows some of the given candidates."""
@@ -174,8 +148,8 @@ class PairOfClasses:
 
         Int64, shape (cohorts,).
         """
-        ends = np.bincount(self.cohort[self.shown].reshape(-1), minlength=len(self.sizes))
-        return ends // self.sizes
+        cohort = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.bincount(cohort[self.shown].reshape(-1), minlength=len(self.sizes)) // self.sizes
 
 
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
@@ -184,7 +158,7 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     Others are hidden, or no longer inserted.
     """
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
-    hide(state, pair.rows[~among(known, wanted)])
+    hide(state, pair.shown_rows[~among(known, wanted)])
     new = edges[~among(wanted, known)]
     hidden = edge_keys(pair.hidden)
     order = np.argsort(hidden)
@@ -230,3 +204,187 @@ def relabel(state: State, edges: NDArray[np.int64], began: int | NDArray[np.int6
     state.edges.label(edges, TRUE)
     state.edges.write(edges, began=began)
     state.count("relabelled", len(edges))
+
+
+# Edges that pairs of classes can show next, and their choice.
+#
+# Both are programs of a pair (`ktsafe.anonymization.pair_program`). What a shown tie gains is
+# set by `gains`, what an edge costs by `at_prices`, as in single releases
+# (`ktsafe.anonymization.aims`). With one difference: most pairs are not planned, and what they
+# show counts as it is. A pair that is dark because of its age counts as if it showed as many edges
+# as it has ties, since it will in the next release.
+
+
+GAIN = 2.0
+"""What a tie gains, where an edge costs 1 at the aim of least cost."""
+
+CLOSENESS = 2.0
+"""How many times as much as in single releases the closeness of its ends changes what an edge
+gains: else what is drawn would drown it, and triangles would be fewer release by release."""
+
+YOUNG = 7.0
+"""What a young tie gains more, where few are young."""
+
+CHANCE = 1.3
+"""How much of an edge's gain is drawn when its pair is planned afresh. Without that, what a member
+of a cohort gained and lost over two releases would tell more about their true ties."""
+
+GAIN_MIN = 1e-6
+"""What an inserted edge gains at least that is shown again. If all were drawn anew, those that are
+shown again and again would be the true ties."""
+
+LEAST, MOST = 0.1, 2.0
+"""Of the edges that planned pairs should have by their own ties: how many they get, at least and at
+most, to make up for what others show."""
+
+
+def true_ties(state: State) -> Edges:
+    """Return all true ties between places, departed people's as before."""
+    edges, cleared = state.edges, state.cleared_edges
+    rows = edges.used()
+    shown = edges.ends(rows[np.isin(edges.is_true[rows], (TRUE, RESIDUAL))])
+    hidden = state.people.place[state.hidden_ties.pairs(state.hidden_ties.used())]
+    rows = cleared.used()
+    dark = cleared.ends(rows[cleared.was_true[rows] == 1])
+    left = dark[(state.places.kind[dark] == COUNTERFEIT).any(axis=1)]
+    hidden = hidden[(hidden != NOBODY).all(axis=1)].astype(np.int32)
+    return np.concatenate((shown, hidden, left))
+
+
+def gains(pair: PairOfClasses, close: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what each of the pair's candidates gains if it is shown.
+
+    Float64, shape (x,).
+
+    All gain more, the closer their ends are: int64, shape (x,), see
+    `ktsafe.anonymization.rewiring`. Ties of departed people gain as much as those of present
+    people: if they did not return, departures would show in the share of neighbours that a place
+    lost. Cohorts were formed by the ties of their time, so younger ties fit worse and would seldom
+    be shown. They gain more, the fewer they are; where half of the ties are young, or more, age
+    tells nothing apart.
+    """
+    closer = CLOSENESS * (supported(close) - 1)
+    gain: NDArray[np.float64] = GAIN * (pair.candidates[1] + closer)
+    share = pair.is_young.mean() if pair.n_ties else 0.0
+    gain[: pair.n_ties] += YOUNG * max(0.0, 1 - 2 * share) * pair.is_young
+    return gain
+
+
+def program(pair: PairOfClasses, close: NDArray[np.int64], seed: int) -> Pair:
+    """Return the program of what a pair can show next.
+
+    True ties come first.
+
+    A pair that shows edges can show hidden ties beside them. Else it is planned afresh: edges that
+    were shown last are shown again where they fit, true or inserted, and others come and go without
+    a cause.
+    """
+    (edges, _), gain = pair.candidates, gains(pair, close)
+    if len(pair.shown):
+        n_shown = pair.n_ties - len(pair.hidden)
+        return pair.program(edges[n_shown:], gain[n_shown:], 1.0)
+    rng = np.random.default_rng(seed)
+    if len(pair.cleared_edges):
+        gain = np.maximum(gain + CHANCE * (rng.random(len(gain)) - 0.5), GAIN_MIN)
+    return pair.program(edges, gain, 1.0)
+
+
+def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[Pair]) -> list[Pair]:
+    """Return the programs of pairs with the aim's prices and totals.
+
+    Parameters
+    ----------
+    context:
+        The release in the making.
+    pairs, programs:
+        The pairs that are planned, and what each can show next.
+    """
+    if not pairs:
+        return []
+    state = context.state
+    numbers = {pair.classes: i for i, pair in enumerate(pairs)}
+    known = [*numbers, *sorted(_with_ties(state).difference(numbers))]
+    shown, ties = np.array([_counted(state, classes) for classes in known]).T
+    is_planned = np.arange(len(known)) < len(pairs)
+    is_dark = np.array([c in state.cleared_edges.between for c in known]) & ~is_planned
+    base = np.where(is_dark, ties, shown)
+    wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)
+    values = np.array(state.codes.classes, dtype=np.int64)
+    values = values.reshape(len(state.codes.classes), -1)
+    wished = (1 + _more_than_ties(state) / TURN) * ties
+    cells = [
+        _cells(of_pair, wished - base, wanted) for of_pair in cells_of(values, np.array(known))
+    ]
+    n_candidates = [len(pair.hidden) if len(pair.shown) else pair.n_ties for pair in pairs]
+    market = Market(programs, np.array(n_candidates), context.run, _rest(state, sum(n_candidates)))
+    return priced(market, cells, wanted, context.spec.options.aim)
+
+
+def _more_than_ties(state: State) -> int:
+    """Return the share of edges beyond the ties, in `TURN`s parts.
+
+    That is what is dark, or what was when what is shown was planned, which is more once turns get
+    slower. If planned pairs alone had fewer edges for it, they would lack them for a whole turn.
+    """
+    current = state.current
+    n_edges = {classes: len(rows) for classes, rows in state.edges.between.items()}
+    then = sum(
+        n * current.turns.share(current.number - current.planned.get(classes, current.number))
+        for classes, n in n_edges.items()
+    )
+    return max(current.turns.share(0), then // max(sum(n_edges.values()), 1))
+
+
+def planned(pair: PairOfClasses, program: Pair, seed: int) -> Edges:
+    """Return a pair's edges by its program, price and total."""
+    rng = np.random.default_rng(seed)
+    if len(pair.shown):
+        return _raised(pair, program, rng)
+    plan = solve(program, rng=rng, effort="fast")
+    edges = realize(program, plan.r, plan.s, program.edges[plan.shown], rng=rng)
+    return pair.shown if edges is None else edges
+
+
+def _raised(pair: PairOfClasses, program: Pair, rng: np.random.Generator) -> Edges:
+    """Return a pair's edges with hidden ties, all members gaining alike."""
+    plan = solve(program, rng=rng)
+    before = pair.degrees()
+    r, s = plan.r + before[program.a], plan.s + before[program.b]
+    kept = np.concatenate((pair.shown, program.edges[plan.shown]))
+    edges = realize(program, r, r if program.is_one else s, kept, rng=rng)
+    if edges is None or not among(edge_keys(pair.shown), edge_keys(edges)).all():
+        return pair.shown
+    return edges
+
+
+def _cells(
+    of_pair: NDArray[np.int64], lacks: NDArray[np.float64], wanted: NDArray[np.float64]
+) -> Cells:
+    """Return an attribute's cells with what planned pairs lack there.
+
+    Planned pairs are the first ones.
+    """
+    lacking = np.bincount(of_pair, lacks)
+    own = np.bincount(of_pair[: len(wanted)], wanted, len(lacking))
+    return Cells(
+        of_pair[: len(wanted)], np.clip(lacking, np.maximum(LEAST * own, 1), MOST * own + 1)
+    )
+
+
+def _rest(state: State, n_candidates: int) -> Rest:
+    """Return shown and hidden edges besides the candidate ties."""
+    n_edges = sum(map(len, state.edges.between.values()))
+    n_true = n_edges - sum(state.edges.n_inserted.values())
+    return Rest(n_edges, n_true, n_true + len(state.hidden_ties.used()) - n_candidates)
+
+
+def _with_ties(state: State) -> set[Tie]:
+    """Return the pairs of classes that have ties or show edges."""
+    return state.edges.between.keys() | state.hidden_ties.between.keys()
+
+
+def _counted(state: State, classes: Tie) -> tuple[int, int]:
+    """Return two classes' numbers of shown edges and of ties."""
+    n_edges = len(state.edges.between.get(classes, ()))
+    n_hidden = len(state.hidden_ties.between.get(classes, ()))
+    return n_edges, n_edges - state.edges.n_inserted.get(classes, 0) + n_hidden

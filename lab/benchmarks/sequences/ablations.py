@@ -27,21 +27,19 @@ def _nothing(*_: object) -> None:
 TIES: Final[dict[str, Changed]] = {
     "turns within .8 of the greatest age": {"memory.turns.EARLY": 1.0},
     "turns follow what changes": {"memory.turns.PACE": 0.0},
-    "turns spread over cells": {"ties.renewal._spread": lambda _, shown, *__: iter(shown)},
-    "stale pairs first": {"ties.renewal._staleness": lambda *_: 0.0},
-    "bounds of totals": {"ties.next_edges.LEAST": 0.0, "ties.next_edges.MOST": 1e9},
-    "as many edges more as are dark": {"ties.next_edges.TURN": math.inf},
-    "young ties gain more": {"ties.next_edges.YOUNG": 0.0},
-    "closeness counts twice": {"ties.next_edges.CLOSENESS": 1.0},
-    "part of a gain is drawn": {"ties.next_edges.CHANCE": 0.0},
-    "inserted edges always gain": {"ties.next_edges.GAIN_MIN": -9.0},
+    "turns spread over cells": {"ties.planning._spread": lambda _, shown, *__: iter(shown)},
+    "stale pairs first": {"ties.planning._staleness": lambda *_: 0.0},
+    "bounds of totals": {"ties.pairs.LEAST": 0.0, "ties.pairs.MOST": 1e9},
+    "as many edges more as are dark": {"ties.pairs.TURN": math.inf},
+    "young ties gain more": {"ties.pairs.YOUNG": 0.0},
+    "closeness counts twice": {"ties.pairs.CLOSENESS": 1.0},
+    "part of a gain is drawn": {"ties.pairs.CHANCE": 0.0},
+    "inserted edges always gain": {"ties.pairs.GAIN_MIN": -9.0},
     "least change before a pair is looked at": {"ties.planning.STALE_MIN": 0.0},
     "raises": {"ties.planning.STALE_MIN": 9.0},
     "raises where newcomers come": {"memory.state.Current.note_opened": Current.note_change},
     "longer search for raises": {
-        "ties.next_edges.solve": lambda program, rng, effort="": solve(
-            program, rng=rng, effort="fast"
-        )
+        "ties.pairs.solve": lambda program, rng, effort="": solve(program, rng=rng, effort="fast")
     },
     "exchanged ends": {"ties.planning.rewire_new_edges": _nothing},
     "cost at most 1": {"ties.planning._clear_least_true": _nothing},

@@ -26,7 +26,7 @@ from ktsafe.assess.attacks.denoised import denoised
 from ktsafe.assess.attacks.net_changes import NetChange, guessed
 from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.audit.sequence.continuity import EdgeAges
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe.sequence import Released, SequenceEngine
 
 Numbers = NDArray[np.int64]

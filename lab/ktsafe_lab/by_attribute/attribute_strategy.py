@@ -26,7 +26,7 @@ from ktsafe.anonymization.kt_tree import cohorts_of
 from ktsafe.anonymization.request import Request
 from ktsafe.anonymization.rewiring import rewired
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe_lab.by_attribute.exchanging import edges_of
 from ktsafe_lab.by_attribute.targets import Kinds, neighbours_wanted
 from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace

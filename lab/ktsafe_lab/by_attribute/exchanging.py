@@ -18,7 +18,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymization.realization import joined
+from ktsafe.anonymization.pair_edges import joined
 from ktsafe.anonymization.request import Effort, Request
 from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute.targets import Kinds

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ktsafe.anonymization.request import Effort, Request
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe_lab.tolerant import _search_core as core
 from ktsafe_lab.tolerant.locations import located
 

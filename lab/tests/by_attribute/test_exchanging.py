@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute import exchanging
 from ktsafe_lab.by_attribute.exchanging import edges_of

@@ -186,7 +186,7 @@ def test_unreadable_data_end_the_comparison(tmp_path, data, capsys):
         ("--effort=heroic", "balanced"),
         ("--without=illness", "no such quasi-identifier"),
         ("--drop-qi=illness", "It has group, age"),
-        ("--strategy=exact,magic", "There is exact"),
+        ("--strategy=exact,magic", "there are exact"),
         ("--rare-qi=drop", "withhold"),
         ("--rare-qi=pad", "suppress"),
         ("--workers=0", "workers"),

@@ -12,7 +12,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization.anonymization import before_rewiring
 from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe.verify import verify_graph
 from ktsafe_lab.tolerant.search import undone
 from ktsafe_lab.tolerant.tolerant_strategy import tolerant

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ktsafe.anonymization.pair_edges import realize
 from ktsafe.anonymization.pair_program import Pair
-from ktsafe.anonymization.realization import realize
 from tests.ktsafe.anonymization.graphs import as_set
 
 

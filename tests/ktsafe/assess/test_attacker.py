@@ -19,7 +19,7 @@ from msgspec import to_builtins
 
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run
-from ktsafe.assess.attacks.membership_of_people import NAME as MEMBERSHIP
+from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.service import attacker
 from ktsafe.assess.service.attacker import Attacker

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from ktsafe.audit.changes_by_age import AGE_MAX, AGES, RECENT, Aged, Freshness
 from ktsafe.audit.freshness import Recent, ReleaseView, follow
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 
 Pair = tuple[int, int]
 

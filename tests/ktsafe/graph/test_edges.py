@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.graph import edges
-from ktsafe.graph.edges import edge_ends, edge_keys, n_common_edges, renumbered
+from ktsafe.graph import numbering as edges
+from ktsafe.graph.numbering import edge_ends, edge_keys, n_common_edges, renumbered
 
 PAIRS = st.sets(
     st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] < pair[1])

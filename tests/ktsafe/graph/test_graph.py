@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
 from ktsafe.errors import AbsentFromGraph, WrittenOtherwise
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from tests import naive
 from tests.graphs import attributed, small_graphs
 from tests.naive import Small

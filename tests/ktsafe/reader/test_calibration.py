@@ -13,8 +13,7 @@ import pytest
 
 from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.reader import StudiedRelease
-from ktsafe.reader.calibration import _Changing, calibrated_edges
-from ktsafe.reader.estimates import StudiedTable
+from ktsafe.reader.estimates import StudiedTable, _Changing, calibrated_edges
 from tests.ktsafe.reader.test_reader import one, some_graph, write
 
 

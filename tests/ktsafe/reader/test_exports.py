@@ -17,7 +17,7 @@ from rocrate.rocrate import ROCrate
 from ktsafe import AttributedGraph, PrivacyParams, Schema, read
 from ktsafe.errors import InvalidParams
 from ktsafe.reader import Releases, StudiedRelease, exports
-from ktsafe.reader.readme import LEANINGS, README, WIDTH, readme
+from ktsafe.reader.exports import LEANINGS, README, WIDTH, readme
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_write import ReleaseHeader, random_ids, write_release

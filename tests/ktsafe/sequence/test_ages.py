@@ -18,10 +18,9 @@ from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.step import apply
-from ktsafe.sequence.ties import renewal
+from ktsafe.sequence.ties import planning
 from ktsafe.sequence.ties.pairs import PairOfClasses
-from ktsafe.sequence.ties.planning import clear
-from ktsafe.sequence.ties.renewal import to_renew
+from ktsafe.sequence.ties.planning import clear, to_renew
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
 
@@ -113,7 +112,7 @@ def pass_by(state: State, releases: int, pairs: Iterable[Tie]) -> None:
 
 def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """That of which the greatest share ended, where cells may lose as much as they like."""
-    monkeypatch.setattr(renewal, "SPREAD", 1.0)
+    monkeypatch.setattr(planning, "SPREAD", 1.0)
     state = World(60, 200, 1).begin()._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     rows = state.edges.between[classes]

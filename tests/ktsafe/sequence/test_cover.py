@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.graph.edges import edge_ends, edge_keys
+from ktsafe.graph.numbering import edge_ends, edge_keys
 from ktsafe.sequence import gate
 from ktsafe.sequence.gate import check_cover, visible_changes
 from ktsafe.sequence.memory.state import Current, State

@@ -23,7 +23,7 @@ from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
 from ktsafe.sequence.memory.state import Current, State
 from ktsafe.sequence.memory.turns import TURN, Turns
 from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties import next_edges
+from ktsafe.sequence.ties import pairs as next_edges
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
 from ktsafe.sequence.ties.planning import clear, plan_ties
 from tests.feeds import slots_of
@@ -129,16 +129,16 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
         assert {state.places.cls[place] for place in pair.places.tolist()} == set(classes)
         labels = [state.places.cohort[place] for place in pair.places.tolist()]
         assert sorted(Counter(labels).values()) == sorted(pair.sizes.tolist())
-        assert len({(c, label) for c, label in zip(pair.cohort.tolist(), labels, strict=True)}) == (
-            len(pair.sizes)
-        )
+        assert [len(list(run)) for _, run in itertools.groupby(labels)] == pair.sizes.tolist()
         edges = {frozenset(ends) for ends in pair.places[pair.shown].tolist()}
         assert edges == {
             frozenset(ends) for ends in state.edges.pairs(state.edges.between[classes]).tolist()
         }
-        assert np.count_nonzero(~pair.is_true) == state.edges.n_inserted[classes]
-        assert (pair.cost(pair.shown), pair.n_ties) == cost_between(sequence, classes)
-        assert pair.cost(pair.shown[:0]) == len(pair.ties) == pair.n_ties
+        n_inserted = np.count_nonzero(pair.what != TRUE)
+        assert n_inserted == state.edges.n_inserted[classes]
+        cost = len(pair.hidden) + n_inserted
+        assert (cost, pair.n_ties) == cost_between(sequence, classes)
+        assert len(pair.ties) == pair.n_ties
         assert all(
             state.places.cls[u] == classes[0] for u in pair.places[pair.shown[:, 0]].tolist()
         )
@@ -150,7 +150,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     state = sequence._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     pair = PairOfClasses.of(state, classes)
-    state.cleared_edges.remember(pair.places[pair.shown], pair.is_true)
+    state.cleared_edges.remember(pair.places[pair.shown], pair.what == TRUE)
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
@@ -237,7 +237,7 @@ def test_ties_gain_more_the_closer_their_ends_are() -> None:
     share = [len(near[u] & near[v]) / math.sqrt(len(near[u]) * len(near[v])) for u, v in ends]
     close = closeness(state.places.n, truth, pair.places[edges])
     assert close.tolist() == [min(int(100 * each), 100) for each in share]
-    gain = next_edges.gains(dataclasses.replace(pair, young_shown=pair.young_shown & False), close)
+    gain = next_edges.gains(dataclasses.replace(pair, is_young=pair.is_young & False), close)
     assert (np.diff(gain[np.argsort(close, kind="stable")]) >= 0).all()
     assert math.isclose(gain.mean(), next_edges.GAIN)
     assert gain.max() <= next_edges.GAIN * (1 + next_edges.CLOSENESS * SUPPORT / 2)
@@ -275,10 +275,7 @@ def test_young_ties_gain_more_the_fewer_they_are() -> None:
     before = math.inf
     for n_young in (0, 1, pair.n_ties // 3, pair.n_ties // 2 + 1, pair.n_ties):
         is_young = np.arange(pair.n_ties) < n_young
-        n_shown = int(pair.is_true.sum())
-        shown = np.zeros(len(pair.shown), dtype=np.bool_)
-        shown[pair.is_true] = is_young[:n_shown]
-        aged = dataclasses.replace(pair, young_shown=shown, young_hidden=is_young[n_shown:])
+        aged = dataclasses.replace(pair, is_young=is_young)
         gain = next_edges.gains(aged, np.zeros(pair.n_ties, dtype=np.int64))
         assert (gain[~is_young] == next_edges.GAIN).all()
         if 2 * n_young >= pair.n_ties:

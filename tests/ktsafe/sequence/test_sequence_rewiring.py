@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams, Schema
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.datasets import FeedRates, SocialNetwork
-from ktsafe.graph.edges import edge_keys
+from ktsafe.graph.numbering import edge_keys
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import NumberList, State
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import planning
-from ktsafe.sequence.ties.next_edges import true_ties
+from ktsafe.sequence.ties.pairs import true_ties
 from ktsafe.sequence.ties.planning import rewire_new_edges
 from tests.ktsafe.sequence.world import World
 

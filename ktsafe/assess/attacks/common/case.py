@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.edges import edge_keys
-from ktsafe.graph.numbering import are_distinct, ranks
+from ktsafe.graph.numbering import are_distinct, edge_keys, ranks
 
 DEGREE_BANDS = (0, 1, 4, 11, 31, 101)
 CLASS_BANDS = (1, 10, 30, 100, 1000)

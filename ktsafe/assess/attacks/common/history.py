@@ -19,8 +19,7 @@ from ktsafe.assess.attacks.common.nearest import Standing, neighbour_counts
 from ktsafe.assess.attacks.common.result import Result, standing_result
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.edges import edge_keys, renumbered
-from ktsafe.graph.numbering import are_distinct, classes_of
+from ktsafe.graph.numbering import are_distinct, classes_of, edge_keys, renumbered
 from ktsafe.params import PrivacyParams
 
 ABSENT = -1

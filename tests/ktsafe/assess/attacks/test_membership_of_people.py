@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import Case, ids_removed
-from ktsafe.assess.attacks.membership_of_people import _f1, _rows, membership_of_people
+from ktsafe.assess.attacks.membership import _f1, _rows, membership_of_people
 from ktsafe.assess.generalization import quick_release
 from ktsafe.assess.generalization.quick_release import HELD_OUT, held_out, membership
 from ktsafe.errors import Infeasible

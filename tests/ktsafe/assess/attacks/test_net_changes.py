@@ -17,7 +17,7 @@ from ktsafe.assess.attacks import net_changes as module
 from ktsafe.assess.attacks.common import history as history_module
 from ktsafe.assess.attacks.known_changes import shown_changes
 from ktsafe.assess.attacks.net_changes import LEAST, PRIOR, NetChange, guessed, net_changes
-from ktsafe.graph import edges
+from ktsafe.graph import numbering as edges
 from tests.ktsafe.assess.attacks.test_sequences import control, histories, seeded
 
 PARAMS = PrivacyParams(k=10)
