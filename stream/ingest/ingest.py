@@ -348,28 +348,30 @@ class Ingest:
             taken = bisect_left(records, limit.stop_at(partition), key=_offset_of)
         stopped, n_before = taken < len(records), len(held.changes)
         bound_us = self._times.bound_us(partition, limit)
+        # Every record passes here: names are bound once, and what is commonest comes first.
+        within, apply, keeps = self._times.within, Fate.APPLY, not self._is_log
         for place, change in run.since(0, taken):
-            letter = run.letters.get(place)
+            letter = None
             if change is not None:
                 time_us = change.stamp.time_us
                 if time_us <= bound_us:
-                    fate = self._times.within(partition, time_us)
+                    fate = within(partition, time_us)
                 else:
                     following = partial(run.times_since, place + 1)
                     fate = self._times.beyond(partition, time_us, limit, following)
                     bound_us = self._times.bound_us(partition, limit)
+                if fate is apply and keeps:
+                    held.changes.append(change)
+                    continue
                 if fate is Fate.STOP or fate is Fate.WAIT:
                     taken, stopped = place, fate is Fate.STOP
                     break
-                if self._is_log:
+                if keeps:
+                    letter = DeadLetter(records[place], *_REFUSED[fate])
+                else:
                     # No row is late or early: what each says is so from then on.
                     held.take_row(change, records[place])
-                elif fate is Fate.APPLY:
-                    held.changes.append(change)
-                    continue
-                else:
-                    letter = DeadLetter(records[place], *_REFUSED[fate])
-            if letter is not None:
+            if letter := letter or run.letters.get(place):
                 run.dropped.pop(place, None)
                 held.set_aside(letter)
                 outcomes["unknown", "dead_letter"] += 1
