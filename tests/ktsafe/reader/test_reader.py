@@ -404,3 +404,17 @@ def test_turnover_is_told_by_the_mean_of_all_releases(tmp_path: Path) -> None:
         nothing = Releases([bare]).mean(figure)
         assert np.isnan(nothing.value)
         assert nothing.low is None
+
+
+@pytest.mark.parametrize(("n", "m", "is_told"), [(4000, 24_000, True), (200, 8_000, False)])
+def test_a_t_is_told_where_noise_does_not_make_it(
+    tmp_path: Path, n: int, m: int, is_told: bool
+) -> None:
+    """Many people with few ties each; few with many, whose noisy number moves the mean degree."""
+    graph = some_graph(5, n, m)
+    release = one(write(tmp_path / "r", graph, truth=graph))
+    by = release.attributes[0]
+    first, second = np.unique(release.columns[by]).tolist()[:2]
+    told = release.estimate("degree_gap_t", first, second, by=by)
+    assert np.isnan(told.value) != is_told
+    assert not np.isnan(release.estimate("degree_gap", first, second, by=by).value)
