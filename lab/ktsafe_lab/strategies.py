@@ -46,7 +46,7 @@ ALL: Final = {
 """The module of each strategy; loaded when it is first asked for, since kernels load slowly."""
 ANY_REACH: Final = {"aligned", "robust"}
 """Those that know neighbourhoods of any radius and both readings, not stars alone."""
-ZERO_HOPS: Final = {"none", "pruning", "partition", "partition+pruning", "kl-graph"}
+ZERO_HOPS: Final = {"none", "pruning", "partition", "partition+pruning"}
 """Those that know an attacker without neighbourhoods, beside stars."""
 
 

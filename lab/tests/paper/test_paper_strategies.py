@@ -13,7 +13,7 @@ from ktsafe.graph.datasets import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe_lab.paper.paper_strategies import ByThePaper
-from ktsafe_lab.strategies import everybody, strategy_named
+from ktsafe_lab.strategies import check_strategy, everybody, strategy_named
 from ktsafe_lab.synthetic_degrees import zipf
 
 GRAPH = zipf(160, 300, rng=np.random.default_rng(0), n_tuples=5)
@@ -23,6 +23,7 @@ NAMES = ("none", "pruning", "partition", "partition+pruning", "kl-graph")
 
 def released(name, graph=GRAPH, params=PARAMS, *, executor=None):
     """Return what a strategy releases."""
+    check_strategy(name, params)
     options = AnonymizeOptions("fast")
     rng, strategy = np.random.default_rng(7), strategy_named(name)
     if isinstance(strategy, ByThePaper):

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, NotKTSafe
-from ktsafe.sequence import Changes, SequenceCorrupted, SequenceEngine, gate
+from ktsafe.sequence import Changes, SequenceCorrupted, SequenceEngine, gate, step
 from ktsafe.sequence.memory import column_table
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.step import EXACT
 from ktsafe.sequence.ties.planning import plan_ties
 from ktsafe.verify import verify_graph
 from tests.graphs import ALPHAS
@@ -176,7 +175,7 @@ def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.Monkey
     before, indexes = dict(sequence.pages()), derived(sequence._state)
     changes = world.change(ties=3, joins=2, leaves=1)
     with monkeypatch.context() as patched:
-        patched.setattr(SequenceEngine, "policy", EXACT._replace(plan=careless))
+        patched.setattr(step, "plan_ties", careless)
         with pytest.raises(NotKTSafe):
             sequence.advance(changes, rng)
     assert dict(sequence.pages()) == before
@@ -193,8 +192,8 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_plan(
     sequence = world.begin()
     history = [naive.published(sequence)]
     with monkeypatch.context() as patched:
-        ungated = EXACT._replace(plan=careless, check=lambda *_: None)
-        patched.setattr(SequenceEngine, "policy", ungated)
+        patched.setattr(step, "plan_ties", careless)
+        patched.setattr(gate, "check", lambda *_: None)
         patched.setattr(gate, "check_cover", lambda *_: None)
         sequence.advance(world.change(ties=1), np.random.default_rng(0))
     history.append(naive.published(sequence))

@@ -124,7 +124,7 @@ def test_the_auditor_shares_no_code_with_what_it_judges():
     assert ("ktsafe.graph", "MISSING") in foreign
     assert {entry[1:] for entry in foreign if entry[0] == "ktsafe.graph"} == {("MISSING",)}
     assert {entry[1:] for entry in foreign if entry[0] == "ktsafe.verify"} == {
-        ("verify",),
+        ("Verdict", "verify"),
         ("Verdict",),
     }
 
