@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ktsafe.anonymization.anonymization import Anonymized
     from ktsafe.audit import ReleaseAudit, Traced
+    from ktsafe.audit.freshness import Differences
     from ktsafe.graph import AttributedGraph
     from ktsafe.params import PrivacyParams
     from ktsafe.stream.files.audit_model import AttackFindings, Audit
@@ -65,6 +66,8 @@ class GatedRelease:
         int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
     release_id:
         Of the release.
+    since:
+        What changed since the release before, people being lives; None without one.
     """
 
     sequence_id: str
@@ -72,6 +75,7 @@ class GatedRelease:
     ids: NDArray[np.integer[Any]]
     lives: NDArray[np.int64]
     release_id: str
+    since: Differences | None = None
 
 
 class Check(Protocol):

@@ -79,39 +79,32 @@ def contains(have: Multisets, row: int, want: Multisets, v: int) -> bool:
 
 @kernel
 def known_candidates(
-    asked: NDArray[np.int64],
     begin: NDArray[np.int64],
     stop: NDArray[np.int64],
     want: Multisets,
     have: Multisets,
-    sizes: NDArray[np.int64],
-    epsilon: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count vertices with the asked ones' true neighbours; list near ones.
+) -> NDArray[np.int64]:
+    """List the rows of `have` with the asked ones' true neighbours.
 
-    Vertices are rows of `have` and `sizes`, and row i of `want` is that of the i-th asked one,
-    whose candidates are rows `begin[i]` to `stop[i] - 1`: a scan reads memory in sequence. Near
-    are those within epsilon of its size: pairs of i and a row, shape (pairs, 2), by i.
+    Row i of `want` is that of the i-th asked one, whose candidates are rows `begin[i]` to
+    `stop[i] - 1`: a scan reads memory in sequence. Pairs of i and a row, shape (pairs, 2), by i.
     """
-    counts = np.zeros(asked.shape[0], dtype=np.int64)
-    near = np.empty((1024, 2), dtype=np.int64)
+    found = np.empty((1024, 2), dtype=np.int64)
     filled = 0
-    for i in range(asked.shape[0]):
+    for i in range(begin.shape[0]):
         for u in range(begin[i], stop[i]):
             if not contains(have, u, want, i):
                 continue
-            counts[i] += 1
-            if 2 * abs(sizes[u] - sizes[asked[i]]) <= epsilon:
-                if filled == near.shape[0]:
-                    more = np.empty((2 * filled, 2), dtype=np.int64)
-                    # Not as arrays: that alone takes numba as long to compile as ten kernels.
-                    for x in range(filled):
-                        more[x, 0], more[x, 1] = near[x, 0], near[x, 1]
-                    near = more
-                near[filled, 0] = i
-                near[filled, 1] = u
-                filled += 1
-    return counts, near[:filled].copy()
+            if filled == found.shape[0]:
+                more = np.empty((2 * filled, 2), dtype=np.int64)
+                # Not as arrays: that alone takes numba as long to compile as ten kernels.
+                for x in range(filled):
+                    more[x, 0], more[x, 1] = found[x, 0], found[x, 1]
+                found = more
+            found[filled, 0] = i
+            found[filled, 1] = u
+            filled += 1
+    return found[:filled].copy()
 
 
 @kernel

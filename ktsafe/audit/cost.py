@@ -172,7 +172,9 @@ def cost_parts(traced: Traced, params: PrivacyParams) -> Cost:
     original, useful = traced.original, usefulness(traced)
     withheld = np.ones(original.n_vertices, dtype=np.bool_)
     withheld[traced.behind[traced.real]] = False
-    of_withheld = int(np.count_nonzero(withheld[original.edges].any(axis=1)))
+    of_withheld = 0
+    if withheld.any():
+        of_withheld = int(np.count_nonzero(withheld[original.edges].any(axis=1)))
     edges, vertices = useful.edges, useful.vertices
     total = edges.cost + vertices.cost
     copies = (params.group_size_min - 1) * (original.n_vertices + original.n_edges)

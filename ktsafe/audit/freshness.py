@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,13 @@ from ktsafe.audit.changes_by_age import AGE_MAX, Aged, AgedTies, Freshness
 from ktsafe.audit.cost import Overlap
 from ktsafe.graph.latest_graph import of_dark_pairs
 from ktsafe.graph.numbering import (
+    CameAndWent,
     came_and_went,
     edge_ends,
     edge_keys,
-    n_common_edges,
-    ranks,
     renumbered,
+    union,
 )
-
-EDGES_AT_ONCE: Final = 1_000_000
 
 Numbers = NDArray[np.int64]
 
@@ -69,12 +67,6 @@ class ReleaseView:
         What is worked out takes as much memory again.
         """
         return dataclasses.replace(self)
-
-    @cached_property
-    def n_shown(self) -> int:
-        """How many of the true ties are released."""
-        shown = renumbered(self.owners.astype(np.int32), self.edges)
-        return n_common_edges(edge_ends(self.ties), shown)
 
     def rows_of(self, ties: Numbers) -> NDArray[np.int64]:
         """Return which released edges are among some ascending ties."""
@@ -125,6 +117,36 @@ class ReleaseView:
         there = self.shows(keys, ids).all(axis=1)
         positions = edge_keys(np.searchsorted(self.ids, ids))
         return there & _among(positions, self.positions)
+
+
+class Differences(NamedTuple):
+    """What changed from one release to the next.
+
+    Attributes
+    ----------
+    ties:
+        The true ties, as `edge_keys` of their people's keys.
+    came, went:
+        int64, shape (x, 2): the released edges, as published ids.
+    """
+
+    ties: CameAndWent
+    came: Numbers
+    went: Numbers
+
+    @classmethod
+    def between(cls, before: ReleaseView, now: ReleaseView) -> Self:
+        """Return what differs between two releases of one sequence."""
+        known, old, new = now.ids, before.positions, now.positions
+        if not np.array_equal(before.ids, known):
+            known = union((before.ids, known))
+            # Ids ascend, and so do the numbers of their edges.
+            old, new = (
+                edge_keys(np.searchsorted(known, each.ids)[edge_ends(keys)])
+                for each, keys in ((before, old), (now, new))
+            )
+        came, went = (known[edge_ends(keys)] for keys in came_and_went(old, new))
+        return cls(came_and_went(before.ties, now.ties), came, went)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -192,8 +214,8 @@ _WIDTHS: Final = {"ties": 2, "ended": 6, "newcomers": 2, "leavers": 3, "dark": 2
 
 
 def follow(
-    recent: Recent | None, before: ReleaseView | None, now: ReleaseView
-) -> tuple[Recent, Freshness]:
+    recent: Recent | None, before: ReleaseView | None, now: ReleaseView, n_shown: int
+) -> tuple[Recent, Freshness, Differences | None]:
     """Count how far a release follows the changes since those before it.
 
     Parameters
@@ -202,11 +224,13 @@ def follow(
         The changes up to the release before; None for the first release of a sequence.
     before:
         The release before, None if there is none.
+    n_shown:
+        How many of the true ties are released.
 
     Returns
     -------
     tuple
-        The changes up to this release, and the figures.
+        The changes up to this release, the figures, and what changed since the release before.
 
     Complexity
     ----------
@@ -218,32 +242,31 @@ def follow(
     >>> published = {"ids": ids, "owners": people, "edges": np.array([[0, 1]]), "classes": ids}
     >>> first = ReleaseView(people, edge_keys(np.array([[0, 1]])), **published)
     >>> then = ReleaseView(people, edge_keys(np.array([[0, 2]])), **published)
-    >>> recent, found = follow(None, None, first)
-    >>> recent, found = follow(recent, first, then)
+    >>> recent, _, _ = follow(None, None, first, 1)
+    >>> recent, found, _ = follow(recent, first, then, 0)
     >>> found.ties.began.count[0], found.ended.count[0], found.ended.shown[0]
     (1, 1, 1)
     """
     if recent is None or before is None:
-        recent, dark = Recent.begin(), now.edges[:0]
-        before = dataclasses.replace(now, edges=dark)
+        recent, dark, step = Recent.begin(), now.edges[:0], None
+        came = now.edges
     else:
-        dark = _dark(before, recent.dark, now)
-        recent = _next(recent, before, now, now.ids[dark])
-    came, gone, came_true = _changed(before, now)
+        dark, step = _dark(before, recent.dark, now), Differences.between(before, now)
+        recent = _next(recent, before, now, now.ids[dark], step.ties)
+        came = np.searchsorted(now.ids, step.came)
     n = recent.release
     shown_lately = now.between_people(now.edges[now.rows_of(np.sort(recent.ties[:, 0]))])
     is_shown = _among(recent.ties[:, 0], np.sort(shown_lately))
     is_published = _both_published(recent.ties[:, 0], now)
     ages = n - recent.ties[:, 1]
-    shown = now.n_shown
     published = int(_both_published(now.ties, now).sum())
     ended, left = recent.ended, recent.leavers
     ended_ages, left_with = n - ended[:, 4], ended[:, 5] == 1
     still = now.shows_edges(ended[:, :2], ended[:, 2:4])
-    return recent, Freshness(
-        ties=AgedTies(Aged.of(ages, is_shown), len(now.ties), shown),
+    found = Freshness(
+        ties=AgedTies(Aged.of(ages, is_shown), len(now.ties), n_shown),
         ties_published=AgedTies(
-            Aged.of(ages[is_published], is_shown[is_published]), published, shown
+            Aged.of(ages[is_published], is_shown[is_published]), published, n_shown
         ),
         ended=Aged.of(ended_ages[~left_with], still[~left_with]),
         ended_by_leaving=Aged.of(ended_ages[left_with], still[left_with]),
@@ -251,17 +274,20 @@ def follow(
             n - recent.newcomers[:, 1], _among(recent.newcomers[:, 0], now.published)
         ),
         leavers=Aged.of(n - left[:, 2], now.shows(left[:, 0], left[:, 1])),
-        came=came,
-        gone=gone,
-        came_true=came_true,
-        latest=_latest(dark, now, shown),
+        came=len(came),
+        gone=len(step.went) if step else 0,
+        came_true=_n_true(came, now) if step else n_shown,
+        latest=_latest(dark, now, n_shown),
     )
+    return recent, found, step
 
 
-def _next(recent: Recent, before: ReleaseView, now: ReleaseView, dark: Numbers) -> Recent:
+def _next(
+    recent: Recent, before: ReleaseView, now: ReleaseView, dark: Numbers, changed: CameAndWent
+) -> Recent:
     """Return the changes up to `now`, without old and ended ones."""
     n = recent.release + 1
-    born, over = came_and_went(before.ties, now.ties)
+    born, over = changed
     joined, left = came_and_went(before.people, now.people)
     people = np.sort(now.people, kind="stable")
 
@@ -287,8 +313,10 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView, dark: Numbers) 
 
 def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
     """Return the latest graph's additional edges, as positions in `ids`."""
-    # Each id is looked for once, however many edges it has.
-    kept = renumbered(_position(before.ids, now.ids), before.edges)
+    kept = before.edges
+    if not np.array_equal(before.ids, now.ids):
+        # Each id is looked for once, however many edges it has.
+        kept = renumbered(_position(before.ids, now.ids), kept)
     again = _position(dark, now.ids)
     at = np.concatenate((kept, again[(again >= 0).all(axis=1)]))
     return at[of_dark_pairs(now.classes, now.edges, at)]
@@ -306,26 +334,13 @@ def _position(ids: Numbers, others: Numbers) -> NDArray[np.int32]:
 
 def _latest(dark: NDArray[np.integer[Any]], now: ReleaseView, shown: int) -> Overlap:
     """Compare the latest graph with the truth, given `shown` true ties."""
+    return Overlap.of(len(now.ties), len(now.edges) + len(dark), shown + _n_true(dark, now))
+
+
+def _n_true(edges: NDArray[np.integer[Any]], now: ReleaseView) -> int:
+    """Return how many edges of positions are true ties."""
     # In order they are found near the last one.
-    between = np.sort(now.between_people(dark))
-    shared = shown + int(_among(between, now.ties).sum())
-    return Overlap.of(len(now.ties), len(now.edges) + len(dark), shared)
-
-
-def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
-    """Return edges come and gone, and true ones among those come."""
-    number = ranks(np.concatenate((before.ids, now.ids)))
-    of_ids = np.split(number, [len(before.ids)])
-    old, new = (edge_keys(n[each.edges]) for n, each in zip(of_ids, (before, now), strict=True))
-    came, gone = came_and_went(old, new)
-    came_true = 0
-    for here in _runs(len(new)):
-        edges = now.edges[here]
-        if len(came) < len(new):
-            edges = edges[_among(new[here], came)]
-        # In order they are found near the last one.
-        came_true += int(_among(np.sort(now.between_people(edges)), now.ties).sum())
-    return len(came), len(gone), came_true
+    return int(_among(np.sort(now.between_people(edges)), now.ties).sum())
 
 
 def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:
@@ -342,15 +357,6 @@ def _among(values: Numbers, others: Numbers) -> NDArray[np.bool_]:
     """Return which values of at least 0 are among others, which ascend."""
     found: NDArray[np.bool_] = np.append(others, -1)[np.searchsorted(others, values)] == values
     return found & (values >= 0)
-
-
-def _runs(n: int) -> Iterator[slice]:
-    """Yield slices of n edges that are worked on together.
-
-    All at once would take much room.
-    """
-    for first in range(0, n, EDGES_AT_ONCE):
-        yield slice(first, first + EDGES_AT_ONCE)
 
 
 def _young(rows: Numbers, column: int, release: int) -> Numbers:

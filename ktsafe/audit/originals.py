@@ -50,23 +50,6 @@ class Traced:
         shown = renumbered(self.behind.astype(np.int32), self.released.edges)
         return n_common_edges(self.original.edges, shown)
 
-    @functools.cached_property
-    def shown(self) -> AttributedGraph:
-        """The true edges among released people, with shown values.
-
-        Its vertices are the released ones that have an original, in order. An attacker that
-        knows the truth can compare this graph with the release. It has no ties to withheld
-        people and no suppressed values.
-        """
-        position = np.full(self.original.n_vertices, -1, dtype=np.int32)
-        position[self.behind[self.real]] = np.arange(len(self.real))
-        return AttributedGraph.from_codes(
-            self.released.schema,
-            self.released.categories,
-            self.released.codes[self.real],
-            renumbered(position, self.original.edges),
-        )
-
 
 def trace(
     original: AttributedGraph,

@@ -23,6 +23,7 @@ from ktsafe.audit.cost import share
 from ktsafe.audit.distributions import Shares, band_of, ends_of
 from ktsafe.audit.originals import Traced
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.numbering import sums_of_neighbours
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
 from ktsafe.verify._attribute_distance_core import WideRows
@@ -126,7 +127,7 @@ class PrivacyFigures:
         int64, positions in `real` for which `k_known` was counted.
     k_known, k_known_ps:
         int64, shape of `asked`: released u with QI(u) = QI(v) whose neighbours' joint tuples
-        include those of v's true neighbours (`Traced.shown`); anywhere, and inside PS(v).
+        include those of v's true neighbours that are released; anywhere, and inside PS(v).
     """
 
     params: PrivacyParams
@@ -256,60 +257,90 @@ def _known(
 
     Anywhere, and inside PS.
     """
-    released, real, true = traced.released, traced.real, traced.shown
-    tuples = released.qi_classes.astype(np.int64)
+    original, released, real = traced.original, traced.released, traced.real
+    tuples, degrees = released.qi_classes.astype(np.int64), released.degrees
+    # What true vertices show; withheld ones nothing, and ties to them do not count.
+    people, shown = traced.behind[real], np.full(original.n_vertices, -1, dtype=np.int32)
+    shown[people] = tuples[real]
+    _, beside = _neighbours(original, np.flatnonzero(shown < 0))
+    known = (original.degrees - np.bincount(beside, minlength=len(shown)))[people]
 
     # A vertex that contains v's true neighbours has at least its true degree.
-    stride = int(max(released.degrees.max(initial=0), true.degrees.max(initial=0))) + 1
-    key = tuples * stride + released.degrees
-    order = np.argsort(key, kind="stable")
+    stride = int(max(degrees.max(initial=0), known.max(initial=0))) + 1
+    key = tuples * stride + degrees
+    order, is_first = _alike(released, tuples, key)
     first = tuples[real] * stride
-    begin = np.searchsorted(key[order], first + true.degrees)
+    begin = np.searchsorted(key[order], first + known)
     stop = np.searchsorted(key[order], first + stride)
     pairs = int((stop - begin).sum())
     asked = np.arange(len(real))
     if pairs > pairs_max:
         by_location = np.argsort(begin, kind="stable")
         asked = np.sort(by_location[:: -(-pairs // pairs_max)])
-    begin, stop = begin[asked], stop[asked]
+    # From here on vertices with equal neighbours are one row.
+    row_at = np.append(0, np.cumsum(is_first))
+    begin, stop = row_at[begin[asked]], row_at[stop[asked]]
+    row = np.empty(len(order), dtype=np.int64)
+    row[order] = row_at[1:] - 1
+    weight, order = np.diff(np.flatnonzero(np.append(is_first, True))), order[is_first]
 
     codes = released.codes[:, :-1]
     offsets = np.cumsum([0, *(len(texts) for texts in released.categories[:-1])])[:-1]
     columns = np.ascontiguousarray(codes + offsets.astype(np.int32))
     tolerance = (params.t.numerator, params.t.denominator, codes.shape[1])
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
     counts = np.zeros((2, len(asked)), dtype=np.int64)
-    for low, high in _runs_of_classes(tuples[order], released.degrees[order]):
+    for low, high in _runs_of_classes(tuples[order], degrees[order]):
         # All that is compared is of one class; who has no candidates is asked nowhere.
         vertices, here = order[low:high], np.flatnonzero((begin >= low) & (stop <= high))
         here = here[begin[here] < stop[here]]
-        rows = place[real[asked[here]]] - low
-        counts[0, here], near = core.known_candidates(
-            rows,
+        rows = row[real[asked[here]]] - low
+        near = core.known_candidates(
             begin[here] - low,
             stop[here] - low,
-            _runs(true, tuples[real], asked[here]),
-            _runs(released, tuples, vertices),
-            released.degrees[vertices] + 1,
-            params.epsilon,
+            _true_runs(original, shown, people[asked[here]]),
+            core.Multisets(
+                *core.neighbour_runs(released.indptr, released.indices, tuples, vertices)
+            ),
         )
-        # Few are near anybody that is asked; the attributes around others are not counted.
+        of_row = weight[low:high]
+        counts[0, here] = np.bincount(near[:, 0], of_row[near[:, 1]], len(here))
         ends = np.column_stack((rows[near[:, 0]], near[:, 1]))
-        needed, at = np.unique(ends, return_inverse=True)
+        sizes = degrees[vertices] + 1
+        is_near = 2 * np.abs(np.diff(sizes[ends], axis=1)[:, 0]) <= params.epsilon
+        # Few are near anybody that is asked; the attributes around others are not counted.
+        needed, at = np.unique(ends[is_near], return_inverse=True)
         some = vertices[needed]
         attributes = WideRows(*wide_rows(some, *_neighbours(released, some), columns))
-        sizes = released.degrees[some] + 1
-        is_similar = core.are_similar(at.reshape(-1, 2), attributes, sizes, tolerance)
-        counts[1, here] = np.bincount(near[is_similar, 0], minlength=len(here))
+        similar = near[is_near][
+            core.are_similar(at.reshape(-1, 2), attributes, sizes[needed], tolerance)
+        ]
+        counts[1, here] = np.bincount(similar[:, 0], of_row[similar[:, 1]], len(here))
     return asked, counts
 
 
-def _runs(
-    graph: AttributedGraph, tuples: NDArray[np.int64], vertices: NDArray[np.int64]
+def _true_runs(
+    original: AttributedGraph, shown: NDArray[np.int32], people: NDArray[np.int64]
 ) -> core.Multisets:
-    """Return the tuple multisets of some vertices' neighbours."""
-    return core.Multisets(*core.neighbour_runs(graph.indptr, graph.indices, tuples, vertices))
+    """Return the released tuples of some people's neighbours, by the true graph."""
+    begin, near = _neighbours(original, people)
+    is_there = shown[near] >= 0
+    begin, tuples = np.append(0, np.cumsum(is_there))[begin], shown[near[is_there]]
+    every = np.arange(int(tuples.max(initial=-1)) + 1)
+    return core.Multisets(*core.neighbour_runs(begin, tuples, every, np.arange(len(people))))
+
+
+def _alike(
+    graph: AttributedGraph, tuples: NDArray[np.int64], key: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return vertices by key and neighbours' tuples; flag each kind's first."""
+    # Equal multisets have equal sums; others have with a chance of 2**-62.
+    weights = np.random.default_rng(0).integers(-(2**62), 2**62, int(tuples.max(initial=-1)) + 1)
+    sums = sums_of_neighbours(graph.indptr, graph.indices, weights[tuples])
+    order = np.lexsort((sums, key))
+    is_first = np.ones(len(order), dtype=np.bool_)
+    before, after = order[:-1], order[1:]
+    is_first[1:] = (key[after] != key[before]) | (sums[after] != sums[before])
+    return order, is_first
 
 
 def _runs_of_classes(

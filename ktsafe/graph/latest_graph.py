@@ -98,8 +98,15 @@ def of_dark_pairs(
 
 def _shown_pairs(classes: NDArray[np.int64], edges: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return the numbers of the pairs of classes that edges join, ascending."""
-    shown = [np.unique(numbers) for _, numbers in _pairs_of(classes, edges)]
-    return np.unique(np.concatenate((np.zeros(0, dtype=np.int64), *shown)))
+    n_pairs = (int(classes.max(initial=0)) + 1) ** 2
+    if n_pairs > len(edges) + PAIRS_MAX:
+        shown = [np.unique(numbers) for _, numbers in _pairs_of(classes, edges)]
+        return np.unique(np.concatenate((np.zeros(0, dtype=np.int64), *shown)))
+    # A table beats looking for the distinct ones of a million.
+    is_shown = np.zeros(n_pairs, dtype=np.bool_)
+    for _, numbers in _pairs_of(classes, edges):
+        is_shown[numbers] = True
+    return np.flatnonzero(is_shown)
 
 
 def _pairs_of(

@@ -6,8 +6,9 @@ as it takes to sort what is in order already, or nearly.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,7 @@ TABLE_MIN = 1024
 AT_ONCE = 100_000
 """Ids that are made, or read, together."""
 ID_DIGITS = 16
-KEYS_AT_ONCE = 1 << 20
-"""Keys that are compared together."""
+Whole = TypeVar("Whole", bound=np.integer[Any])
 
 
 def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -85,9 +85,41 @@ def are_distinct(values: NDArray[np.integer[Any]]) -> bool:
     return not (ordered[1:] == ordered[:-1]).any()
 
 
-def came_and_went(
-    before: NDArray[np.int64], after: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def union(arrays: Sequence[NDArray[Whole]]) -> NDArray[Whole]:
+    """Return the distinct integers of arrays, ascending.
+
+    Examples
+    --------
+    >>> union([np.array([1, 5]), np.array([1, 3])]).tolist()
+    [1, 3, 5]
+    """
+    ordered: NDArray[Whole] = np.sort(np.concatenate(arrays), kind="stable")
+    return np.delete(ordered, np.flatnonzero(ordered[1:] == ordered[:-1]))
+
+
+class CameAndWent(NamedTuple):
+    """Keys that came and keys that went, ascending.
+
+    Examples
+    --------
+    >>> first = CameAndWent(np.array([3, 5]), np.array([7]))
+    >>> came, went = first.then(CameAndWent(np.array([7]), np.array([2, 5])))
+    >>> came.tolist(), went.tolist()
+    ([3], [2])
+    """
+
+    came: NDArray[np.int64]
+    went: NDArray[np.int64]
+
+    def then(self, later: Self) -> CameAndWent:
+        """Return what came and went in two steps on the whole."""
+        back, again = later.went, later.came
+        came = np.setdiff1d(self.came, back), np.setdiff1d(again, self.went)
+        went = np.setdiff1d(self.went, again), np.setdiff1d(back, self.came)
+        return CameAndWent(*(np.sort(np.concatenate(each)) for each in (came, went)))
+
+
+def came_and_went(before: NDArray[np.int64], after: NDArray[np.int64]) -> CameAndWent:
     """Return keys only in `after` and only in `before`, ascending.
 
     Neither may have a key twice. Keys that ascend in runs take a fraction of the time.
@@ -99,17 +131,6 @@ def came_and_went(
     ([3], [5])
     """
     then, now = (np.sort(keys, kind="stable") for keys in (before, after))
-    # Range by range: both in one piece would take several times their room.
-    cuts = max(then, now, key=len)[KEYS_AT_ONCE::KEYS_AT_ONCE]
-    ranges = (np.split(keys, np.searchsorted(keys, cuts)) for keys in (then, now))
-    came, went = zip(*map(_only_in_each, *ranges), strict=True)
-    return np.concatenate(came), np.concatenate(went)
-
-
-def _only_in_each(
-    then: NDArray[np.int64], now: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return keys only in `now` and only in `then`; all ascend."""
     both = np.concatenate((then, now))
     both.sort(kind="stable")
     is_alone = np.ones(len(both), dtype=np.bool_)
@@ -118,7 +139,7 @@ def _only_in_each(
     is_alone[:-1] &= is_other
     alone = both[is_alone]
     is_new = np.append(now, -1)[np.searchsorted(now, alone)] == alone
-    return alone[is_new], alone[~is_new]
+    return CameAndWent(alone[is_new], alone[~is_new])
 
 
 class Ids(Sequence[str]):
@@ -291,3 +312,18 @@ def adjacency(n: int, edges: NDArray[np.integer]) -> tuple[NDArray[np.int64], ND
         msg = "An edge is given twice."
         raise InvalidGraph(msg)
     return both.indptr.astype(np.int64), both.indices.astype(np.int32, copy=False)
+
+
+def sums_of_neighbours(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weight: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the total weight of each vertex's neighbours, modulo 2**64."""
+    ends = np.arange(0, len(indices) + EDGES_AT_ONCE, EDGES_AT_ONCE)
+    sums = np.zeros(len(indptr) - 1, dtype=np.int64)
+    # Vertices whose neighbours begin in one stretch.
+    for first, last in itertools.pairwise(np.searchsorted(indptr[:-1], ends).tolist()):
+        near = indptr[first : last + 1]
+        running = np.append(0, np.cumsum(weight[indices[near[0] : near[-1]]]))
+        # Sums go round, and their differences come out all the same.
+        sums[first:last] = np.diff(running[near - near[0]])
+    return sums

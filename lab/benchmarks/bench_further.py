@@ -61,7 +61,7 @@ STAGES: Final = {
     "auditor: truth": ("ktsafe.audit.sequence.containment:TruthComparison.judge",),
     "seal": ("ktsafe.stream.release.snapshotter:seal_manifest",),
     "usefulness": (
-        "ktsafe.stream.release.snapshotter:trace",
+        "ktsafe.stream.release.linked:trace",
         "ktsafe.stream.release.snapshotter:usefulness",
     ),
     "attacks": ("ktsafe.assess.service.attacker:_Work._run",),

@@ -20,7 +20,7 @@ from ktsafe.connectors.bundles import sync_folder
 from ktsafe.connectors.secrets import Signer
 from ktsafe.seals.seals import log_root, signed_bytes
 from ktsafe.stream.files.releases_read import Release, ReleaseUnreadable
-from ktsafe.stream.files.releases_write import csv_lines, manifest_text, write_synced
+from ktsafe.stream.files.releases_write import csv_blocks, manifest_text, ordered, write_synced
 
 if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict
@@ -36,8 +36,11 @@ def write_value_places(
     """Write places of exchanged values to a private audit; return sha256."""
     if value_at is None:
         return {}
-    pairs = sorted((name, ids[at]) for name, at in zip(ids, value_at.tolist(), strict=True))
-    digest = write_synced(folder / VALUES, csv_lines(_HEADER, iter(pairs)))
+    names, order = ordered(ids)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    columns = [(names, np.arange(len(order))), (names, rank[value_at[order]])]
+    digest = write_synced(folder / VALUES, csv_blocks(_HEADER, columns))
     sync_folder(folder)
     return {VALUES: digest}
 

@@ -188,8 +188,8 @@ def write_release(
         The sha256 of every file, the manifest's included, the manifest first.
     """
     folder.mkdir(mode=0o700, parents=True)
-    ordered = _ordered(ids)
-    tables = {VERTICES: _vertices(graph, *ordered), EDGES: _edges(graph, *ordered)}
+    by_id = ordered(ids)
+    tables = {VERTICES: _vertices(graph, *by_id), EDGES: _edges(graph, *by_id)}
     hashes = {
         name: write_synced(folder / name, csv_blocks(*table)) for name, table in tables.items()
     }
@@ -235,7 +235,7 @@ def write_audit(
     `originals` names the person behind each released vertex; an inserted one maps to nothing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    names, order = _ordered(ids)
+    names, order = ordered(ids)
     people = list(originals)
     pairs = zip(names, [people[v] for v in order.tolist()], strict=True)
     hashes = {
@@ -359,7 +359,7 @@ def _edges(graph: AttributedGraph, names: Sequence[str], order: NDArray[np.int64
     return ("source", "target"), [(names, keys >> 32), (names, keys & 0xFFFFFFFF)]
 
 
-def _ordered(ids: Sequence[str]) -> tuple[Sequence[str], NDArray[np.int64]]:
+def ordered(ids: Sequence[str]) -> tuple[Sequence[str], NDArray[np.int64]]:
     """Return ids in their order, and where each of them was."""
     if isinstance(ids, Ids):
         return ids.ordered()

@@ -29,6 +29,7 @@ from ktsafe.audit.sequence import AuditedRelease, CodedTexts, Declared, Promise,
 from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 from ktsafe.graph.inputs.tables.table_files import table_at
+from ktsafe.graph.numbering import Ids
 from ktsafe.stream.files.graphs import read_graph
 from ktsafe.stream.files.private_audits import place_of
 from ktsafe.stream.files.releases_read import Manifest, Release, ReleaseUnreadable
@@ -241,7 +242,7 @@ def audited(
         release_id=release.manifest.release_id,
         sequence_id=release.manifest.sequence_id,
         params=params,
-        ids=release.ids,
+        ids=release.ids.numbers if isinstance(release.ids, Ids) else release.ids,
         categories=[meanings[name] for name in schema.quasi_identifiers],
         codes=codes[:, :-1],
         is_sensitive=release.is_sensitive(),

@@ -23,6 +23,7 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from ktsafe import PrivacyParams
+from ktsafe.audit import trace
 from ktsafe.audit.sequence import AuditedRelease, Declared, Promise, SequenceAuditor, Violation
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
@@ -196,11 +197,12 @@ class LinkedReleases:
         found = self._engine.figures()
         margin_until = due.later(found.margin_lasts)
         figures = SequenceCost(**asdict(found), margin_until=margin_until)
-        freshness = self._following.follow(snapshot.graph, snapshot.lives, released)
+        origin = _positions(released.keys, snapshot)
+        traced = trace(snapshot.graph, released.graph, origin, released.value_at)
+        freshness, differences = self._following.follow(traced, snapshot.lives, released)
         return Built(
-            released.graph,
+            traced,
             Ids(released.ids),
-            _positions(released.keys, snapshot),
             value_at=released.value_at,
             pages=self._pages(),
             generalized=self._named,
@@ -208,6 +210,7 @@ class LinkedReleases:
             declared=_declared(figures),
             vacated=vacated,
             freshness=freshness,
+            step=differences,
             counts={name: getattr(figures, name) for name in COUNTS} | self._engine.tree_counts(),
             work=work,
             lag=self._lag(),
@@ -409,14 +412,15 @@ class LinkedReleases:
 
 def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRelease:
     """Return a release read back for the auditor, owners being lives."""
-    lives = np.where(built.origin >= 0, snapshot.lives[built.origin], -1)
+    behind = built.traced.behind
+    lives = np.where(behind >= 0, snapshot.lives[behind], -1)
     vacated = built.vacated
     if built.ids == release.ids:
         # As it was written, in order: nobody has to be looked up.
         return audited(release, lives, vacated, built.value_at)
-    behind = [life if life >= 0 else None for life in lives.tolist()]
+    owners = [life if life >= 0 else None for life in lives.tolist()]
     at = None if built.value_at is None else in_order(built.ids, built.value_at, release.ids)
-    return audited(release, dict(zip(built.ids, behind, strict=True)), vacated, at)
+    return audited(release, dict(zip(built.ids, owners, strict=True)), vacated, at)
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:

@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
+from ktsafe.audit import Traced
 from ktsafe.audit.changes_by_age import ToldFreshness
+from ktsafe.audit.freshness import Differences
 from ktsafe.audit.sequence import Declared
 from ktsafe.audit.sequence.findings import SequenceAudit
 from ktsafe.graph.numbering import Ids
@@ -99,10 +101,10 @@ class Built:
 
     Attributes
     ----------
+    traced:
+        The release beside the snapshot.
     ids:
-        The published id of every vertex of `graph`.
-    origin:
-        int64, shape (n,): the vertex of the snapshot behind each vertex, -1 without one.
+        The published id of every vertex.
     value_at:
         int64, shape (n,): the vertex that shows the sensitive value of each; None: its own.
     pages:
@@ -110,6 +112,8 @@ class Built:
         every page, made when they are asked for.
     sequence, declared, vacated, freshness:
         Private figures, see `ktsafe.stream.files.audit_model.Audit`.
+    step:
+        What changed since the release before; None without one.
     counts:
         What of them the operator's metrics show.
     work:
@@ -122,13 +126,13 @@ class Built:
         Counts the true ties between classes that show nothing by their turn.
     """
 
-    graph: AttributedGraph
+    traced: Traced
     ids: Ids
-    origin: NDArray[np.int64]
     sequence: SequenceCost
     declared: Declared
     vacated: list[str]
     freshness: ToldFreshness
+    step: Differences | None = None
     value_at: NDArray[np.int64] | None = None
     pages: Iterable[tuple[str, bytes]] = ()
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -139,6 +143,11 @@ class Built:
     changes: TrueChanges | None = None
     generalized: Named = dataclasses.field(default_factory=dict)
     n_ties_of_turn: Callable[[], int] = lambda: 0
+
+    @property
+    def graph(self) -> AttributedGraph:
+        """The released graph."""
+        return self.traced.released
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

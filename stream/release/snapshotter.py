@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from ktsafe import PrivacyParams
-from ktsafe.audit import Overlap, Traced, Usefulness, audit_traced, trace, usefulness
+from ktsafe.audit import Overlap, Usefulness, audit_traced, usefulness
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.secrets import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
@@ -204,14 +204,14 @@ class Snapshotter:
             manifest, ids = release.manifest, release.ids
             # Read back it is as large as it was before; nobody needs it any more.
             del release
-            traced = trace(due.snapshot.graph, built.graph, built.origin, built.value_at)
-            check_utility(usefulness(traced), self._settings.min_f1, built.n_ties_of_turn)
+            useful = usefulness(built.traced)
+            check_utility(useful, self._settings.min_f1, built.n_ties_of_turn)
             files = {**files, MANIFEST: self._seal(manifest, ids, found.verdict)}
             del ids
         attacked = None
         if self._check is not None:
             with self._phase("attack", timings):
-                attacked = self._attacked(due, built, traced)
+                attacked = self._attacked(due, built)
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
             log.warning(
                 "no published vertex shows a sensitive value: "
@@ -219,7 +219,7 @@ class Snapshotter:
             )
         with self._phase("audit", timings):
             told = replace(
-                Audit.of(audit_traced(traced, self._settings.params)),
+                Audit.of(audit_traced(built.traced, self._settings.params)),
                 release_id=release_id,
                 nominal_time=rfc3339(due.cut.slot_us),
                 min_f1=self._settings.min_f1,
@@ -351,11 +351,13 @@ class Snapshotter:
             raise NotKTSafe("The manifest is not the one that was judged.", hint=hint)
         return digest
 
-    def _attacked(self, due: DueRelease, built: Built, traced: Traced) -> AttackFindings:
+    def _attacked(self, due: DueRelease, built: Built) -> AttackFindings:
         assert self._check is not None
         name = releases_write.release_id(due.index, due.cut.slot_us)
         ids, lives = built.ids.numbers, due.snapshot.lives
-        shown = GatedRelease(due.series.sequence_id, traced, ids, lives, name)
+        shown = GatedRelease(
+            due.series.sequence_id, built.traced, ids, lives, name, since=built.step
+        )
         return self._check.check(shown, self._settings.params, self._check_cancelled)
 
     def _write_audit(
@@ -363,7 +365,7 @@ class Snapshotter:
     ) -> dict[str, str]:
         """Write a release's private audit; return each file's sha256."""
         folder = self._settings.audit_dir / release_id
-        behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
+        behind = releases_write.originals_behind(built.traced.behind, due.snapshot.ids)
         hashes = releases_write.write_audit(folder, built.ids, behind, audit)
         return hashes | write_value_places(folder, built.ids, built.value_at)
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
+from ktsafe.audit import Traced
 from ktsafe.audit.changes_by_age import ToldFreshness
-from ktsafe.audit.freshness import Recent, ReleaseView, follow
+from ktsafe.audit.freshness import Differences, Recent, ReleaseView, follow
 from ktsafe.errors import WrittenOtherwise
 from ktsafe.graph.inputs.spelling import looks_missing
 from ktsafe.graph.numbering import edge_ends, edge_keys, renumbered
@@ -220,19 +221,19 @@ class Following:
             self._recent = self._recent or Recent.begin(engine.release)
 
     def follow(
-        self, truth: AttributedGraph, keys: NDArray[np.int64], released: Released
-    ) -> ToldFreshness:
-        """Return the figures of the release that was made.
+        self, traced: Traced, keys: NDArray[np.int64], released: Released
+    ) -> tuple[ToldFreshness, Differences | None]:
+        """Return the figures of the release that was made, and what changed.
 
         Parameters
         ----------
-        truth, keys:
-            The true graph that it was made of, and the key of every vertex.
+        traced, keys:
+            The release beside the true graph, and the key of every vertex of that.
         """
-        now = view_of(truth, keys, released)
-        recent, found = follow(self._recent, self._before, now)
+        now = view_of(traced.original, keys, released)
+        recent, found, step = follow(self._recent, self._before, now, traced.n_shared_edges)
         self._next = recent, now.bare()
-        return found.told()
+        return found.told(), step
 
     def pages(self) -> Iterator[tuple[str, bytes]]:
         """Yield the pages to keep of the release followed last."""

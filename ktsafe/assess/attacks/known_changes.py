@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.assess.attacks.common.history import ABSENT, History, Together, tie_keys
+from ktsafe.assess.attacks.common.history import ABSENT, History, Together
 from ktsafe.assess.attacks.common.nearest import SAME, Standing, standings
 from ktsafe.assess.attacks.common.result import (
     Result,
@@ -25,7 +25,7 @@ from ktsafe.assess.attacks.common.result import (
     share_result,
     standing_result,
 )
-from ktsafe.graph.numbering import came_and_went, classes_of
+from ktsafe.graph.numbering import CameAndWent, classes_of
 from ktsafe.params import PrivacyParams
 
 SPANS = ("consecutive", "net")
@@ -103,11 +103,11 @@ def _true_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
 
     Shape (n_persons, 2 tuples).
     """
-    keys = [tie_keys(history.persons[i], history.cases[i].original) for i in (first, last)]
-    labels = [np.full(history.n_persons, ABSENT) for _ in keys]
+    labels = [np.full(history.n_persons, ABSENT) for _ in range(2)]
     for label, i in zip(labels, (first, last), strict=True):
         label[history.persons[i]] = history.tuples[0][i]
-    return _gained_and_lost(keys, labels, history.n_persons, history.tuples[2])
+    changed = history.ties_changed(first, last)
+    return _gained_and_lost(changed, labels, history.n_persons, history.tuples[2])
 
 
 def shown_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
@@ -115,20 +115,20 @@ def shown_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
 
     Shape (n_ids, 2 tuples).
     """
-    keys = [tie_keys(history.ids[i], history.cases[i].released) for i in (first, last)]
     labels = [history.tuples_of_ids(i) for i in (first, last)]
-    return _gained_and_lost(keys, labels, history.n_ids, history.tuples[2])
+    changed = history.edges_changed(first, last)
+    return _gained_and_lost(changed, labels, history.n_ids, history.tuples[2])
 
 
 def _gained_and_lost(
-    keys: list[NDArray[np.int64]], labels: list[NDArray[np.int64]], n: int, n_labels: int
+    changed: CameAndWent, labels: list[NDArray[np.int64]], n: int, n_labels: int
 ) -> sparse.csr_matrix:
     """Return the counts of neighbours gained and lost by label.
 
     A lost one has its former label.
     """
     parts = []
-    for only, label in zip(came_and_went(*keys), reversed(labels), strict=True):
+    for only, label in zip(changed, reversed(labels), strict=True):
         low, high = only >> 32, only & 0xFFFFFFFF
         ends, neighbours = np.concatenate((low, high)), np.concatenate((high, low))
         ones = np.ones(len(ends), dtype=np.int64)

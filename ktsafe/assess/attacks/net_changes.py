@@ -9,7 +9,6 @@ releases in which a pair of classes was dark it is not: the attacker names the l
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.assess.attacks.common.history import ABSENT, History, tie_keys
+from ktsafe.assess.attacks.common.history import ABSENT, History
 from ktsafe.assess.attacks.common.result import Result, share_result
-from ktsafe.graph.numbering import came_and_went, classes_of
+from ktsafe.graph.numbering import CameAndWent, classes_of
 from ktsafe.params import PrivacyParams
 
 Numbers = NDArray[np.int64]
@@ -31,9 +30,6 @@ PRIOR = 4.0
 """Members by which the rate of a kind of change is drawn towards that of all kinds."""
 PAIRS_MAX = 1 << 22
 """Targets and members of their groups that are scored at a time, about: it bounds the memory."""
-TIES_AT_ONCE = 1 << 20
-"""Ties that are looked at together: all at once would take room of each."""
-
 LEAST = 0.001
 """Least chance that any kind of change is taken to have, and to lack."""
 
@@ -230,13 +226,8 @@ def _found(
     of_person = np.full(history.n_persons + 1, ABSENT)
     own = there[is_own[there]]
     of_person[owners[own]] = number[own]
-    # One after the other: the ties of a large network take as much memory as all else.
-    true = [
-        tie_keys(of_person[history.persons[i]], history.cases[i].original) for i in (first, last)
-    ]
-    true = _changed(true, classes)
-    seen = [tie_keys(number[history.ids[i]], history.cases[i].released) for i in (first, last)]
-    seen = _changed(seen, classes)
+    true = _changed(history.ties_changed(first, last), of_person, classes)
+    seen = _changed(history.edges_changed(first, last), number, classes)
     changes = [NetChange(*of_both) for of_both in zip(true, seen, strict=True)]
     has_changed = sum(np.diff(each.true.indptr) for each in changes) > 0
     targets = np.flatnonzero(has_changed)
@@ -254,38 +245,19 @@ def _groups(history: History, k: int, first: int, last: int, there: Numbers) -> 
     # Equal rows have equal sums; others have with a chance of 2**-62.
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, history.tuples[2])
     columns = [history.tuples_of_ids(i)[there] for i in (first, last)]
-    rows = [_sums_of_neighbours(history, i, weights)[there] for i in (first, last)]
+    rows = [history.sums_of_neighbours(i, weights)[there] for i in (first, last)]
     alike, of_tuple = classes_of([*columns, *rows]), classes_of(columns)
     is_cohort = np.bincount(alike)[alike] >= k if len(alike) else alike > 0
     return classes_of([of_tuple, np.where(is_cohort, alike, ABSENT)])
 
 
-def _sums_of_neighbours(history: History, i: int, weights: Numbers) -> Numbers:
-    """Return the total weight of each id's neighbours' tuples, (n_ids,)."""
-    graph = history.cases[i].released
-    weight = weights[history.tuples[1][i]]
-    ends = np.arange(0, len(graph.indices) + TIES_AT_ONCE, TIES_AT_ONCE)
-    sums = np.zeros(graph.n_vertices, dtype=np.int64)
-    # Vertices whose neighbours begin in one stretch.
-    for first, last in itertools.pairwise(np.searchsorted(graph.indptr[:-1], ends).tolist()):
-        near = graph.indptr[first : last + 1]
-        running = np.append(0, np.cumsum(weight[graph.indices[near[0] : near[-1]]]))
-        # Sums go round at 2**64, and their differences come out all the same.
-        sums[first:last] = np.diff(running[near - near[0]])
-    found = np.zeros(history.n_ids, dtype=np.int64)
-    found[history.ids[i]] = sums
-    return found
-
-
-def _changed(keys: list[Numbers], classes: Numbers) -> list[sparse.csr_matrix]:
-    """Return classes of ties at the end only, and at first only.
-
-    Keys are those of the ties at either end.
-    """
+def _changed(changed: CameAndWent, number: Numbers, classes: Numbers) -> list[sparse.csr_matrix]:
+    """Return classes of ties that came and went between numbered ends."""
     shape = len(classes), int(classes.max(initial=-1)) + 1
     found = []
-    for only in came_and_went(*keys):
-        low, high = only >> 32, only & 0xFFFFFFFF
+    for only in changed:
+        pairs = np.stack((number[only >> 32], number[only & 0xFFFFFFFF]))
+        low, high = pairs[:, (pairs >= 0).all(axis=0)]
         ends, others = np.concatenate((low, high)), np.concatenate((high, low))
         counts = sparse.csr_matrix((np.ones(len(ends)), (ends, classes[others])), shape=shape)
         found.append(counts > 0)

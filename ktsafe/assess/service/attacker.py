@@ -20,7 +20,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,7 @@ from ktsafe.assess.attacks.suite import SequenceAttack, sampled
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
-from ktsafe.graph import AttributedGraph
-from ktsafe.graph.numbering import came_and_went, edge_keys, ranks
+from ktsafe.graph.numbering import CameAndWent, edge_ends, edge_keys, union
 from ktsafe.stream.assessment import AttackSettings, Check, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.audit_model import AttackFindings, Attacks
@@ -68,7 +67,35 @@ OVER_TIME: Final[Mapping[str, SequenceAttack]] = {
     ),
 }
 """Attacks on the releases in memory together, by the variants that find most: others cost more."""
+NO_KEYS: Final = np.zeros(0, dtype=np.int64)
 HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
+
+
+class CodedPeople(NamedTuple):
+    """A true graph's people: numbers, codes, and their meaning."""
+
+    lives: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    categories: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, release: GatedRelease) -> CodedPeople:
+        """Return those of a release."""
+        original = release.traced.original
+        return cls(release.lives, original.codes, original.categories)
+
+    def share_changed(self, now: CodedPeople) -> float:
+        """Return the share of people that came, left or have other values."""
+        if self.categories != now.categories:
+            return 1.0  # Codes mean other values.
+        old, new = self.codes, now.codes
+        if not np.array_equal(self.lives, now.lives):
+            _, here, there = np.intersect1d(
+                self.lives, now.lives, assume_unique=True, return_indices=True
+            )
+            old, new = old[here], new[there]
+        n_equal = int((old == new).all(axis=1).sum())
+        return 1 - n_equal / max(len(self.lives), len(now.lives), 1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,8 +106,10 @@ class _Standing:
     ----------
     sequence_id, release_id:
         Of the release that was attacked.
-    original, lives:
-        Its true graph, and a number for every true vertex.
+    people, n_ties:
+        Of its true graph: a number for every vertex, their codes, and what these mean.
+    ties:
+        The ties that came and went since.
     before:
         How many former releases were attacked with it.
     found:
@@ -91,8 +120,9 @@ class _Standing:
 
     sequence_id: str
     release_id: str
-    original: AttributedGraph
-    lives: NDArray[np.int64]
+    people: CodedPeople
+    n_ties: int
+    ties: CameAndWent
     before: int
     found: Mapping[str, Any]
     releases: int = 1
@@ -100,17 +130,25 @@ class _Standing:
     @classmethod
     def of(cls, release: GatedRelease, before: int, found: Mapping[str, Any]) -> _Standing:
         """Return what was found of a release that was attacked just now."""
-        original = release.traced.original
-        return cls(release.sequence_id, release.release_id, original, release.lives, before, found)
+        n_ties, ties = release.traced.original.n_edges, CameAndWent(NO_KEYS, NO_KEYS)
+        ids = release.sequence_id, release.release_id
+        return cls(*ids, CodedPeople.of(release), n_ties, ties, before, found)
 
-    def holds_for(self, now: GatedRelease, before: int) -> bool:
-        """Whether it stands for another release, given former ones in memory."""
-        if (self.sequence_id, self.before) != (now.sequence_id, before):
-            return False
-        if self.releases >= STANDS_FOR:
-            return False
-        was, is_now = self.original.bare(), now.traced.original
-        return share_changed((was, self.lives), (is_now, now.lives)) <= CHANGED_MAX
+    def again(self, now: GatedRelease, before: int) -> _Standing | None:
+        """Return it as it stands for the next release, else None.
+
+        `before` is how many former ones are in memory.
+        """
+        is_next = (self.sequence_id, self.before) == (now.sequence_id, before)
+        if not is_next or self.releases >= STANDS_FOR or now.since is None:
+            return None
+        ties = self.ties.then(now.since.ties)
+        n_ties = max(self.n_ties, now.traced.original.n_edges, 1)
+        if sum(map(len, ties)) > CHANGED_MAX * n_ties:
+            return None
+        if self.people.share_changed(CodedPeople.of(now)) > CHANGED_MAX:
+            return None
+        return dataclasses.replace(self, ties=ties, releases=self.releases + 1)
 
 
 class Attacker(Check):
@@ -150,19 +188,15 @@ class Attacker(Check):
         self._last, standing = _bare(release), self._standing
         linked = (each for each in self._before if each.sequence_id == release.sequence_id)
         before = tuple(map(_bare, linked))
-        if self._settings.hold or (standing and not standing.holds_for(release, len(before))):
-            standing = None
+        if standing:
+            standing = None if self._settings.hold else standing.again(release, len(before))
         names = [name for name in (*ATTACKS_TOLD, AFRESH) if not standing or name in CHANGES]
         work = _Work(_each(release, before, params, names))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
-        if standing:
-            now_standing = dataclasses.replace(standing, releases=standing.releases + 1)
-        else:
-            stands = {name: found[name] for name in found if name not in CHANGES}
-            now_standing = _Standing.of(self._last, len(before), stands)
-        self._next_standing = now_standing
-        found = {**now_standing.found, **found}
+        stands = {name: found[name] for name in found if name not in CHANGES}
+        self._next_standing = standing or _Standing.of(self._last, len(before), stands)
+        found = {**self._next_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
         if self._settings.hold and any(result.is_broken for result in results):
             raise FoundByAttack("An attack on the release exceeds its promise.", hint=HINT)
@@ -176,35 +210,6 @@ class Attacker(Check):
             self._before = (*self._before, self._last)[-KEPT:]
             self._standing = self._next_standing
         self._last = self._next_standing = None
-
-
-def share_changed(
-    before: tuple[AttributedGraph, NDArray[Any]], now: tuple[AttributedGraph, NDArray[Any]]
-) -> float:
-    """Return the changed share of vertices or edges, the greater one.
-
-    Counted are those that came, went or have other values. Each graph is given with a name for
-    every vertex.
-    """
-    (old, old_names), (new, new_names) = before, now
-    if old.categories != new.categories:
-        return 1.0  # Codes mean other values.
-    if np.array_equal(old_names, new_names):
-        places = (np.arange(old.n_vertices), np.arange(new.n_vertices))
-    else:
-        names = np.concatenate((old_names, new_names))
-        numbers = ranks(names)
-        places = numbers[: len(old_names)], numbers[len(old_names) :]
-    _, here, there = np.intersect1d(*places, assume_unique=True, return_indices=True)
-    is_equal = (old.codes[here] == new.codes[there]).all(axis=1)
-    old_edges, new_edges = (
-        edge_keys(at[graph.edges]) for at, graph in zip(places, (old, new), strict=True)
-    )
-    changed = sum(map(len, came_and_went(old_edges, new_edges)))
-    return max(
-        1 - np.count_nonzero(is_equal) / max(old.n_vertices, new.n_vertices, 1),
-        changed / max(old.n_edges, new.n_edges, 1),
-    )
 
 
 def _bare(release: GatedRelease) -> GatedRelease:
@@ -247,13 +252,27 @@ def _since(before: tuple[GatedRelease, ...], release: GatedRelease, case: Case) 
     if not before:
         return None
     each_one = (*before, release)
-    ids = ranks(np.concatenate([each.ids for each in each_one]))
-    lives = ranks(np.concatenate([each.lives for each in each_one]))
+    known_ids = union([each.ids for each in each_one])
+    known_lives = union([each.lives for each in each_one])
+    steps = [each.since for each in each_one[1:] if each.since is not None]
     return History(
         [*map(_case, before), case],
-        np.split(ids, np.cumsum([len(each.ids) for each in before])),
-        np.split(lives, np.cumsum([len(each.lives) for each in before])),
+        [np.searchsorted(known_ids, each.ids) for each in each_one],
+        [np.searchsorted(known_lives, each.lives) for each in each_one],
+        steps=[
+            (
+                CameAndWent(*(_keys(known_lives, edge_ends(keys)) for keys in step.ties)),
+                CameAndWent(*(_keys(known_ids, ends) for ends in (step.came, step.went))),
+            )
+            for step in steps
+            if len(steps) == len(before)
+        ],
     )
+
+
+def _keys(known: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.int64]:
+    """Return ascending keys of edges by ends' places among known ones."""
+    return np.sort(edge_keys(np.searchsorted(known, ends.astype(known.dtype))))
 
 
 def _linked(name: str, history: History | None, params: PrivacyParams) -> list[Result]:

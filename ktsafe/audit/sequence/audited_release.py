@@ -65,7 +65,8 @@ class AuditedRelease:
     params:
         What it claims to keep.
     ids:
-        The published id of each of its n vertices.
+        The published id of each of its n vertices. Where all are 16 hexadecimal digits, perhaps
+        the numbers that they are, uint64.
     categories:
         For each quasi-identifier the texts of its codes; releases may code differently.
     codes:
@@ -96,7 +97,7 @@ class AuditedRelease:
     release_id: str
     sequence_id: str
     params: PrivacyParams
-    ids: Sequence[str]
+    ids: Sequence[str] | NDArray[np.uint64]
     categories: Sequence[Sequence[str]]
     codes: NDArray[np.int64]
     is_sensitive: NDArray[np.bool_]
@@ -107,6 +108,11 @@ class AuditedRelease:
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
     value_at: NDArray[np.int64] | None = None
+
+    def id_of(self, vertex: int) -> str:
+        """Return the published id of a vertex as text."""
+        name = self.ids[vertex]
+        return name if isinstance(name, str) else f"{int(name):016x}"
 
     def __post_init__(self) -> None:
         n, q = len(self.ids), len(self.categories)
@@ -213,7 +219,10 @@ class Numbering:
             numbered = self._numbers[self._order()].tolist()
             self._number = dict(zip(self, numbered, strict=True))
         # Most are known, and a plain map over the table is by far the fastest way to ask.
-        wanted = things.tolist() if isinstance(things, np.ndarray) else list(things)
+        if not isinstance(things, np.ndarray):
+            wanted = list(things)
+        else:
+            wanted = list(_ids_of(things) if things.dtype == np.uint64 else things.tolist())
         found = list(map(self._number.get, wanted))
         if None in found:
             found = list(map(self._met, wanted))
@@ -301,12 +310,7 @@ class Numbering:
         return self._named(self._keys[self._order(least)])
 
     def _named(self, keys: NDArray[np.uint64]) -> Iterator[Hashable]:
-        for begin in range(0, len(keys), THINGS_AT_ONCE):
-            some = keys[begin : begin + THINGS_AT_ONCE]
-            if self._kind is int:
-                yield from some.view(np.int64).tolist()
-            else:
-                yield from some.astype(">u8").tobytes().hex(",", 8).split(",")
+        yield from keys.view(np.int64).tolist() if self._kind is int else _ids_of(keys)
 
 
 def stable_codes(release: AuditedRelease, numberings: list[Numbering]) -> NDArray[np.int64]:
@@ -345,9 +349,10 @@ def _plain(
 
     Kinds are whole numbers and ids.
 
-    An id is 16 hexadecimal digits as Python writes them; things of any other kind have no key.
+    An id is 16 hexadecimal digits as Python writes them, or the number without a sign that they
+    are; things of any other kind have no key.
     """
-    if isinstance(things[0], str):
+    if isinstance(things[0], (str, np.uint64)):
         return str, _keys_of_ids(things)
     try:
         numbers = np.asarray(things)
@@ -358,7 +363,7 @@ def _plain(
     return int, numbers.astype(np.int64).view(np.uint64)
 
 
-def _are_distinct(ids: Sequence[str]) -> bool:
+def _are_distinct(ids: Sequence[str] | NDArray[np.uint64]) -> bool:
     keys = _keys_of_ids(ids)
     if keys is None:
         return len(set(ids)) == len(ids)
@@ -371,6 +376,8 @@ def _keys_of_ids(texts: Sequence[Hashable] | NDArray[Any]) -> NDArray[np.uint64]
 
     What `ktsafe.graph.numbering.Ids` does, which auditors do not share.
     """
+    if isinstance(texts, np.ndarray) and texts.dtype == np.uint64:
+        return texts.copy()
     keys = np.empty(len(texts), dtype=np.uint64)
     for begin in range(0, len(texts), THINGS_AT_ONCE):
         some = list(texts[begin : begin + THINGS_AT_ONCE])
@@ -386,6 +393,13 @@ def _keys_of_ids(texts: Sequence[Hashable] | NDArray[Any]) -> NDArray[np.uint64]
             return None
         keys[begin : begin + len(some)] = np.frombuffer(octets, dtype=">u8")
     return keys
+
+
+def _ids_of(keys: NDArray[np.integer[Any]]) -> Iterator[str]:
+    """Yield the ids that keys stand for."""
+    for begin in range(0, len(keys), THINGS_AT_ONCE):
+        some = keys[begin : begin + THINGS_AT_ONCE]
+        yield from some.astype(">u8").tobytes().hex(",", 8).split(",")
 
 
 def _seal(thing: Hashable, key: bytes) -> bytes:

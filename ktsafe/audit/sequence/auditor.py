@@ -136,10 +136,9 @@ class SequenceAuditor(CopyOnExtend):
         n_numbers = self._base + len(self._numbering)
         structure = self._reader.read(release, vertices, n_numbers)
         vacated = frozenset(release.vacated)
-        is_vacated = [name in vacated for name in release.ids] if vacated else False
-        owned = self._ownership.add(
-            vertices, n_numbers, release.owners, np.array(is_vacated, dtype=np.bool_)
-        )
+        every = range(len(release.ids) if vacated else 0)
+        is_vacated = np.array([release.id_of(v) in vacated for v in every] or [False])
+        owned = self._ownership.add(vertices, n_numbers, release.owners, is_vacated)
         found.add("id_reassigned", owned.reassigned)
         found.add("owner_twice", owned.doubled)
         self._extend_views(release, structure, owned, n_numbers)

@@ -144,4 +144,4 @@ class Violations:
             self.violations.append(Violation.of(kind, self._release.release_id, count, names))
 
     def _ids(self, positions: Iterable[int]) -> Iterable[str]:
-        return (self._release.ids[v] for v in positions)
+        return map(self._release.id_of, positions)

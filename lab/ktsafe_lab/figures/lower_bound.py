@@ -62,6 +62,7 @@ from numpy.typing import NDArray
 
 from ktsafe.audit import Cost, Traced
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.numbering import renumbered
 from ktsafe.params import PrivacyParams
 from ktsafe_lab.figures._lower_bound_core import cheapest_blocks
 
@@ -148,8 +149,19 @@ def cost_over_bound(
     """
     if not params.sees_stars:
         return {"lower_bound": None, "times_lower_bound": None}
-    bound = insertion_lower_bound(traced.shown, params)
+    bound = insertion_lower_bound(_shown(traced), params)
     bound += cost.deleted_vertices + cost.edges_of_withheld
     only_inserts = cost.deleted_edges == cost.edges_of_withheld
     times = round(cost.total / bound, 6) if bound and only_inserts else None
     return {"lower_bound": bound, "times_lower_bound": times}
+
+
+def _shown(traced: Traced) -> AttributedGraph:
+    """Return the true edges among released people, with shown values."""
+    released, real = traced.released, traced.real
+    position = np.full(traced.original.n_vertices, -1, dtype=np.int32)
+    position[traced.behind[real]] = np.arange(len(real))
+    edges = renumbered(position, traced.original.edges)
+    return AttributedGraph.from_codes(
+        released.schema, released.categories, released.codes[real], edges
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
+import itertools
 import json
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import numpy as np
 import pytest
 from msgspec import to_builtins
 
-from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run
 from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
@@ -25,6 +27,8 @@ from ktsafe.assess.service import attacker
 from ktsafe.assess.service.attacker import Attacker
 from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
+from ktsafe.audit.freshness import Differences
+from ktsafe.graph.numbering import CameAndWent, edge_keys
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.assessment import AttackSettings, GatedRelease
 from ktsafe.stream.errors import FoundByAttack
@@ -42,7 +46,24 @@ def shown(case: Case, sequence_id: str = "s", lives: np.ndarray | None = None) -
     """Return a case as the service shows it, each vertex with an id of its own number."""
     ids = np.arange(case.released.n_vertices)
     numbers = np.arange(case.original.n_vertices) if lives is None else lives
-    return GatedRelease(sequence_id, traced(case), ids, numbers, "")
+    now = GatedRelease(sequence_id, traced(case), ids, numbers, "")
+    return after(now, now)
+
+
+def after(before: GatedRelease, now: GatedRelease) -> GatedRelease:
+    """Return a release with what changed since the one before, found by sets."""
+
+    def pairs(edges: np.ndarray, names: np.ndarray) -> set[tuple[int, int]]:
+        return {(min(pair), max(pair)) for pair in names[edges].tolist()}
+
+    def differ(what: str, names: str) -> list[np.ndarray]:
+        old, new = (
+            pairs(getattr(each.traced, what).edges, getattr(each, names)) for each in (before, now)
+        )
+        return [np.array(sorted(only)).reshape(-1, 2) for only in (new - old, old - new)]
+
+    ties = CameAndWent(*map(edge_keys, differ("original", "lives")))
+    return dataclasses.replace(now, since=Differences(ties, *differ("released", "ids")))
 
 
 def traced(case: Case) -> Traced:
@@ -166,12 +187,13 @@ def test_who_left_is_attacked_by_what_the_release_before_knew(
         codes = it.released.codes.copy()
         if changes_value:
             codes[own, -1] = 1 - codes[own, -1]
-        after = Case(
+        left = Case(
             it.original.subgraph(stayed),
             graph_of(codes, it.released.edges),
             np.where(it.original_of == 0, -1, it.original_of - 1),
         )
-        now = dataclasses.replace(shown(after, lives=stayed), ids=shown(it).ids)
+        now = dataclasses.replace(shown(left, lives=stayed), ids=shown(it).ids)
+        now = after(shown(it), now)
         (found,) = service.check(now, PARAMS, go_on).attacks.results
         assert (found.attack, found.targets) == ("departure.named", 1)
         assert found.value == pytest.approx(expected or found.control)
@@ -311,6 +333,8 @@ def test_figures_stand_until_the_truth_has_changed(monkeypatch: pytest.MonkeyPat
 
     def told(case: Case, release_id: str, *, staged: bool = True) -> AttackFindings:
         now = dataclasses.replace(shown(case), release_id=release_id)
+        if release_id == "6":
+            now = after(shown(it), now)
         found = service.check(now, PARAMS, go_on)
         service.end_build(staged=staged)
         return found
@@ -358,33 +382,55 @@ def test_a_release_that_may_be_held_is_attacked_whole(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_has_changed_is_counted_by_names(seed: int) -> None:
-    """As by sets: of vertices with other values or none, and of edges, the greater share."""
+    """As by sets: of people with other values or none, and of ties over several releases."""
     rng = np.random.default_rng(seed)
+    pairs = [(u, v) for u in range(40) for v in range(u)]
+    base = [pairs[i] for i in rng.choice(len(pairs), 120, replace=False)]
 
-    def drawn() -> tuple[AttributedGraph, np.ndarray]:
+    def drawn() -> GatedRelease:
         kept = np.sort(rng.choice(40, rng.integers(38, 41), replace=False))
         codes = np.where(rng.random((40, 3)) < 0.03, 1, 0)
         codes[:2] = [[0] * 3, [1] * 3]
         edges = [pair for pair in base if rng.random() > 0.02]
-        graph = graph_of(codes, np.array(edges)).subgraph(rng.permutation(kept))
-        return graph, kept
+        graph = graph_of(codes, np.array(edges)).subgraph(kept)
+        order = rng.permutation(len(kept))
+        case = Case(graph.subgraph(order), graph, np.argsort(order))
+        return shown(case, lives=kept[order])
 
-    pairs = [(u, v) for u in range(40) for v in range(u)]
-    base = [pairs[i] for i in rng.choice(len(pairs), 120, replace=False)]
-    graphs = []
-    for _ in range(2):
-        graph, kept = drawn()
-        names = rng.permutation(kept)
-        graphs.append((graph, names))
-
-    def facts(graph: AttributedGraph, names: np.ndarray) -> tuple[set[Any], set[Any]]:
+    def facts(release: GatedRelease) -> tuple[set[Any], set[Any]]:
+        graph, names = release.traced.original, release.lives
         people = {(int(names[v]), *graph.values(v).values()) for v in range(len(names))}
         return people, {frozenset(names[[u, v]].tolist()) for u, v in graph.edges.tolist()}
 
-    (people, edges), (people_now, edges_now) = (facts(*each) for each in graphs)
+    releases = [drawn() for _ in range(4)]
+    releases[1:] = [after(*each) for each in itertools.pairwise(releases)]
+    (people, edges), (people_now, edges_now) = facts(releases[0]), facts(releases[-1])
     lost = 1 - len(people & people_now) / max(len(people), len(people_now))
-    changed = len(edges ^ edges_now) / max(len(edges), len(edges_now))
-    assert attacker.share_changed(*graphs) == pytest.approx(max(lost, changed))
+    first, last = attacker.CodedPeople.of(releases[0]), attacker.CodedPeople.of(releases[-1])
+    assert first.share_changed(last) == pytest.approx(lost)
+    came, went = functools.reduce(CameAndWent.then, [each.since.ties for each in releases[1:]])
+    assert (len(came), len(went)) == (len(edges_now - edges), len(edges - edges_now))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_known_to_have_changed_is_found_as_by_whole_graphs(seed: int) -> None:
+    """Changes, net changes and departures are the same whether steps are known or worked out."""
+    rng = np.random.default_rng(seed)
+    releases = []
+    for _ in range(3):
+        kept = np.sort(rng.choice(60, 58, replace=False))
+        case = noisy(random_graph(60, 300, rng).subgraph(kept), rng, inserted=3, withheld=0)
+        releases.append(shown(case, lives=kept))
+    releases[1:] = [after(*each) for each in itertools.pairwise(releases)]
+    unknown = [dataclasses.replace(each, since=None) for each in releases]
+
+    def found(each: list[GatedRelease]) -> list[Any]:
+        names = ("changes", "net_changes", "departure")
+        attacks = attacker._each(each[-1], tuple(each[:-1]), PARAMS, names)
+        return [(name, results_told(results)) for name, results in attacks]
+
+    assert found(releases) == found(unknown)
+    assert any(results for _, results in found(releases))
 
 
 LOADED_LATE = """

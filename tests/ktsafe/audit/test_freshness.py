@@ -10,8 +10,8 @@ import pytest
 from msgspec import to_builtins
 
 from ktsafe.audit.changes_by_age import AGE_MAX, AGES, RECENT, Aged, Freshness
-from ktsafe.audit.freshness import Recent, ReleaseView, follow
-from ktsafe.graph.numbering import edge_keys
+from ktsafe.audit.freshness import Differences, Recent, ReleaseView, follow
+from ktsafe.graph.numbering import edge_ends, edge_keys
 
 Pair = tuple[int, int]
 
@@ -101,12 +101,26 @@ def _followed(releases: list[Plain]) -> list[Freshness]:
     found, recent, before = [], None, None
     for release in releases:
         now = release.view()
-        recent, figures = follow(recent, before, now)
+        recent, figures, step = follow(recent, before, now, len(release.shown() & release.ties))
+        _check_step(step, releases[: len(found) + 1])
         # As after a restart: what is remembered is read back.
         recent = Recent.from_pages(dict(recent.pages()))
         before = now
         found.append(figures)
     return found
+
+
+def _check_step(step: Differences | None, releases: list[Plain]) -> None:
+    """What came and went are differences of sets."""
+    if step is None:
+        assert len(releases) == 1
+        return
+    before, now = releases[-2:]
+    pairs = {"came": now.edges - before.edges, "went": before.edges - now.edges}
+    for name, expected in pairs.items():
+        assert sorted(map(tuple, getattr(step, name).tolist())) == sorted(expected)
+    ties = [set(map(tuple, edge_ends(keys).tolist())) for keys in step.ties]
+    assert ties == [now.ties - before.ties, before.ties - now.ties]
 
 
 def _began(releases: list[Plain], of: str, one: object) -> int:
@@ -217,9 +231,9 @@ def test_the_mapping_tells_shares_and_ratios() -> None:
     ties = edge_keys(np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))
     first = ReleaseView(people, ties[[0, 2]], people, people, shown, classes)
     then = ReleaseView(people, ties, people, people, later, classes)
-    recent, _ = follow(None, None, first)
-    recent, _ = follow(recent, first, then)
-    _, found = follow(recent, then, then)
+    recent, _, _ = follow(None, None, first, 1)
+    recent, _, _ = follow(recent, first, then, 2)
+    _, found, _ = follow(recent, then, then, 2)
     told = to_builtins(found.told())
     assert json.loads(json.dumps(told)) == told
     assert set(told["ties"]) == {*map(str, AGES), RECENT}

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.graph import numbering
-from ktsafe.graph.numbering import Ids, are_distinct, came_and_went, classes_of, ranks
+from ktsafe.graph.numbering import (
+    CameAndWent,
+    Ids,
+    are_distinct,
+    came_and_went,
+    classes_of,
+    ranks,
+    union,
+)
 
 INTEGERS = st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)))
 ROWS = st.lists(st.tuples(*[st.one_of(st.integers(-2, 2), st.integers(-(2**62), 2**62))] * 3))
@@ -32,24 +43,19 @@ def test_classes_are_numbered_as_sorted_rows(rows: list[tuple[int, ...]]) -> Non
     assert classes_of(list(table.T)).tolist() == [number[row] for row in rows]
 
 
-@given(
-    st.sets(st.integers(0, 9)),
-    st.sets(st.integers(0, 9)),
-    st.randoms(),
-    st.sampled_from([1, 2, numbering.KEYS_AT_ONCE]),
-)
+@given(st.lists(st.sets(st.integers(0, 9)), min_size=2, max_size=4), st.randoms())
 def test_what_came_and_went_are_differences_of_sets(
-    before: set[int], after: set[int], random: np.random.Generator, at_once: int
+    sets: list[set[int]], random: np.random.Generator
 ) -> None:
-    """In any order of the keys, however many are compared together."""
-    keys = [sorted(each) for each in (before, after)]
-    for each in keys:
-        random.shuffle(each)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "KEYS_AT_ONCE", at_once)
-        came, went = came_and_went(*(np.array(each, dtype=np.int64) for each in keys))
-    assert came.tolist() == sorted(after - before)
-    assert went.tolist() == sorted(before - after)
+    """In any order of the keys, and in several steps."""
+    drawn = [np.array(random.sample(sorted(each), len(each)), dtype=np.int64) for each in sets]
+    steps = [came_and_went(*each) for each in itertools.pairwise(drawn)]
+    for (before, after), step in zip(itertools.pairwise(sets), steps, strict=True):
+        assert [each.tolist() for each in step] == [sorted(after - before), sorted(before - after)]
+    came, went = functools.reduce(CameAndWent.then, steps)
+    assert came.tolist() == sorted(sets[-1] - sets[0])
+    assert went.tolist() == sorted(sets[0] - sets[-1])
+    assert union(drawn).tolist() == sorted(set().union(*sets))
 
 
 @given(st.lists(st.integers(0, 2**64 - 1)), st.sampled_from([1, 2, numbering.AT_ONCE]))

@@ -5,12 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe import PrivacyParams
+from ktsafe.audit import Traced, trace
 from ktsafe.audit.changes_by_age import ToldFreshness
 from ktsafe.graph.datasets import uniform
-from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions
 from ktsafe.stream.release.true_changes import Following
 
 PEOPLE, TIES, RELEASES = 60, 200, 5
+
+
+def beside(engine: SequenceEngine) -> tuple[Traced, Released]:
+    """Return the current release beside its true graph, and as the mechanism tells it."""
+    (truth, keys), released = engine.truth(), engine.released()
+    place = {key: v for v, key in enumerate(keys.tolist())}
+    behind = np.array([place.get(key, -1) for key in released.keys.tolist()])
+    return trace(truth, released.graph, behind, released.value_at), released
 
 
 def run(*, restarts: bool = False, forget_at: int | None = None) -> list[ToldFreshness]:
@@ -38,11 +47,12 @@ def run(*, restarts: bool = False, forget_at: int | None = None) -> list[ToldFre
             added = free[rng.choice(len(free), 6, replace=False)]
             engine.advance(Changes(ties_added=added, ties_removed=removed), rng)
         truth, keys = engine.truth()
-        figures = following.follow(truth, keys, engine.released())
+        traced, released = beside(engine)
+        figures = following.follow(traced, keys, released)[0]
         pages = dict(following.pages())
         # What was counted for a release that is none is counted anew.
         following.end_build(staged=False)
-        assert following.follow(truth, keys, engine.released()) == figures
+        assert following.follow(traced, keys, released)[0] == figures
         assert dict(following.pages()) == pages
         following.end_build(staged=True)
         found.append(figures)
@@ -79,14 +89,16 @@ def test_how_far_back_is_known_is_known() -> None:
         graph.schema, PrivacyParams(k=3), options, Changes.of_graph(graph, keys), rng
     )
     following = Following({})
-    following.follow(graph, keys, engine.released())
+    traced, released = beside(engine)
+    following.follow(traced, keys, released)
     assert following.knows(9)
     engine.advance(Changes(), rng)
     following = Following({})
     for known in (1, 2):
         following.prepare(engine)
         engine.advance(Changes(), rng)
-        following.follow(graph, keys, engine.released())
+        traced, released = beside(engine)
+        following.follow(traced, keys, released)
         assert following.knows(known)
         assert not following.knows(known + 1)
         following.end_build(staged=True)

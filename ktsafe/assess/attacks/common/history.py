@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,15 @@ from ktsafe.assess.attacks.common.nearest import Standing, neighbour_counts
 from ktsafe.assess.attacks.common.result import Result, standing_result
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.numbering import are_distinct, classes_of, edge_keys, renumbered
+from ktsafe.graph.numbering import (
+    CameAndWent,
+    are_distinct,
+    came_and_went,
+    classes_of,
+    edge_keys,
+    renumbered,
+    sums_of_neighbours,
+)
 from ktsafe.params import PrivacyParams
 
 ABSENT = -1
@@ -53,6 +61,9 @@ class History:
         Per release int64: numbers of ids whose owner is said to have left since the release before.
         The cases may not contain them: departed people are erased from past mappings. Empty:
         nothing is known.
+    steps:
+        Per release but the first the ties of persons and the edges of ids that came and went since
+        the one before, as `edge_keys`. Empty: they are worked out of the graphs.
 
     Raises
     ------
@@ -64,6 +75,7 @@ class History:
     ids: Sequence[NDArray[np.int64]]
     persons: Sequence[NDArray[np.int64]]
     vacated: Sequence[NDArray[np.int64]] = ()
+    steps: Sequence[tuple[CameAndWent, CameAndWent]] = ()
 
     def __post_init__(self) -> None:
         if not len(self.cases) == len(self.ids) == len(self.persons):
@@ -83,7 +95,9 @@ class History:
 
     def last(self, n: int) -> History:
         """Return the last n releases alone."""
-        return History(self.cases[-n:], self.ids[-n:], self.persons[-n:], self.vacated[-n:])
+        first = max(len(self.cases) - n, 0)
+        named = self.ids[first:], self.persons[first:], self.vacated[first:]
+        return History(self.cases[first:], *named, self.steps[first:])
 
     @cached_property
     def n_ids(self) -> int:
@@ -136,6 +150,22 @@ class History:
         left &= self.tuples_of_ids(i - 1) != ABSENT
         return left
 
+    def ties_changed(self, first: int, last: int) -> CameAndWent:
+        """Return keys of true ties at `last` only, and at `first` only."""
+        if self.steps:
+            return reduce(CameAndWent.then, (ties for ties, _ in self.steps[first:last]))
+        return came_and_went(
+            *(tie_keys(self.persons[i], self.cases[i].original) for i in (first, last))
+        )
+
+    def edges_changed(self, first: int, last: int) -> CameAndWent:
+        """Return keys of released edges at `last` only, and `first` only."""
+        if self.steps:
+            return reduce(CameAndWent.then, (edges for _, edges in self.steps[first:last]))
+        return came_and_went(
+            *(tie_keys(self.ids[i], self.cases[i].released) for i in (first, last))
+        )
+
     @cached_property
     def values(self) -> list[NDArray[np.int64]]:
         """Per release the sensitive value's number of each id, else `ABSENT`.
@@ -157,6 +187,13 @@ class History:
         out = np.full(self.n_ids, ABSENT, dtype=np.int64)
         out[self.ids[i]] = self.tuples[1][i]
         return out
+
+    def sums_of_neighbours(self, i: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the total weight of each id's neighbours' tuples, (n_ids,)."""
+        graph, weight = self.cases[i].released, weights[self.tuples[1][i]]
+        found = np.zeros(self.n_ids, dtype=np.int64)
+        found[self.ids[i]] = sums_of_neighbours(graph.indptr, graph.indices, weight)
+        return found
 
     def known(
         self, i: int, kinds: VertexKinds | None = None, worth: NDArray[np.int64] | None = None

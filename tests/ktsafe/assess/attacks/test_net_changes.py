@@ -123,13 +123,12 @@ def test_rows_weigh_what_their_neighbours_do(history: History, at_once: int) -> 
     shown = shown_changes(history, 0, 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PAIRS_MAX", at_once)
-        patch.setattr(module, "TIES_AT_ONCE", at_once)
         patch.setattr(edges, "EDGES_AT_ONCE", at_once)
         assert net_changes(history, PrivacyParams(k=2), seeded()) == whole
         assert (shown_changes(history, 0, 1) != shown).nnz == 0
         for i, case in enumerate(history.cases):
             expected = history.seen(i).astype(np.int64) @ weights
-            assert (module._sums_of_neighbours(history, i, weights) == expected).all()
+            assert (history.sums_of_neighbours(i, weights) == expected).all()
             number = np.where(history.ids[i] % 3, history.ids[i], -1)
             ends = [sorted(number[[u, v]].tolist()) for u, v in case.released.edges.tolist()]
             keys = [u << 32 | v for u, v in ends if u >= 0]
