@@ -22,8 +22,8 @@ import numpy as np
 from ktsafe.assess.commands.demo import JOINING, RATES
 from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork, life
 from ktsafe.graph.datasets.social_network import START
-from ktsafe.stream.commands.run import serve
 from ktsafe.stream.config import settings as configuration
+from ktsafe.stream.service.assembly import serve
 from ktsafe.stream.slots import MonthlySlots, rfc3339
 from tests.dumps import at_slots, net_feed, write_dump
 from tests.feeds import Event

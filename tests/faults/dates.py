@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
-from ktsafe.stream.ingest.held import CONFIRMING, REFUTING
+from ktsafe.stream.ingest.event_times import CONFIRMING, REFUTING
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer

@@ -229,6 +229,6 @@ def test_secrets_are_left_out_where_they_are_not_shown() -> None:
 def test_problems_are_alerts_with_a_remedy() -> None:
     """Whatever the diagnosis names has a remedy under that name."""
     source = (Path(__file__).parents[3] / "stream/monitoring/diagnosis.py").read_text()
-    named = set(re.findall(r'"(Ktsafe\w+)"', source))
+    named = set(re.findall(r'"(Ktsafe\w+)",', source))
     assert named == set(CASES) | {"KtsafeLoopStuck", "KtsafeNotReady"}
     assert named <= set(REMEDIES)
