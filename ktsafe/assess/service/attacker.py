@@ -361,7 +361,9 @@ class _Work:
                     return
                 self.found = {**self.found, name: results}
         except Exception as error:  # noqa: BLE001 -- a figure is missed, the release is not
-            log.error("an attack failed", count=len(self.found), error=type(error).__name__)
+            # What ends it comes out of compiled code as a SystemError.
+            if not self._stopped.is_set():
+                log.error("an attack failed", count=len(self.found), error=type(error).__name__)
         except _Stopped:
             pass
         finally:

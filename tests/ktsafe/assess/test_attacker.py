@@ -242,7 +242,9 @@ def test_a_spent_budget_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     assert to_builtins(told) == before
 
 
-def test_an_attack_that_fails_costs_its_figures_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attack_that_fails_costs_its_figures_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """A defect in an attack is no reason to withhold a release."""
 
     def fails() -> list[Result]:
@@ -253,6 +255,7 @@ def test_an_attack_that_fails_costs_its_figures_only(monkeypatch: pytest.MonkeyP
     told = patient.check(shown(small_case()), PARAMS, go_on).attacks
     assert len(told.results) == 1
     assert told.unfinished == list(ATTACKS_TOLD[1:])
+    assert "an attack failed" in caplog.text
 
 
 @pytest.mark.parametrize("low", [0.05, 0.2, 0.21])
@@ -268,12 +271,20 @@ def test_one_figure_of_many_holds_a_release(monkeypatch: pytest.MonkeyPatch, low
         assert len(service.check(shown(small_case()), PARAMS, go_on).attacks.results) == 2
 
 
-def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is ended in the middle of its work, without a word."""
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_an_attack_beyond_the_budget_takes_nothing_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_compiled: bool
+) -> None:
+    """It is ended in the middle of its work, without a word, in compiled code too."""
 
     def endless() -> list[Result]:
-        while True:
-            pass
+        try:
+            while True:
+                pass
+        except SystemExit:
+            if is_compiled:
+                raise SystemError from None
+            raise
 
     attacks(monkeypatch, endless)
     told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on).attacks
@@ -282,6 +293,7 @@ def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.Monk
         if thread.name == "ktsafe-attacks":
             thread.join(60.0)
             assert not thread.is_alive()
+    assert "failed" not in caplog.text
 
 
 @pytest.mark.parametrize("seed", range(3))
