@@ -30,7 +30,7 @@ from kafka.consumer.fetcher import ConsumerRecord
 
 from ktsafe.connectors.base import PublishedRelease, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.connectors.kafka_topics import chunks, client
+from ktsafe.connectors.kafka_topics import client
 
 CHUNK: Final = "chunk"
 MANIFEST: Final = "manifest"
@@ -197,11 +197,11 @@ def stable_end(
 
 def _last_marker(
     consumer: KafkaConsumer, at: KafkaTopicPartition, start: int, stop: int, settings: KafkaSettings
-) -> chunks.Marker | None:
+) -> Marker | None:
     """Return the last marker in a range of offsets."""
     found = None
     for record in client.records_between(consumer, at, start, stop, settings, POLL_MS):
-        part = chunks.decode(record)
+        part = decode(record)
         if part is not None:
-            found = chunks.decode_marker(part) or found
+            found = decode_marker(part) or found
     return found

@@ -1,10 +1,10 @@
 """One kt-safe release of one graph, step by step.
 
     rare people  are withheld, or their values suppressed                   (rare_classes)
-    cohorts      leaves of the kt-tree over neighbour counts                (exact.kt_tree)
-    prices       what an edge costs in each pair of classes, by the aim     (exact.aims)
-    edges        of each pair of classes, planned by itself                 (exact.pair_edges)
-    ends         of inserted edges, exchanged until they look like ties     (exact.rewiring)
+    cohorts      leaves of the kt-tree over neighbour counts                (kt_tree)
+    prices       what an edge costs in each pair of classes, by the aim     (aims)
+    edges        of each pair of classes, planned by itself                 (pair_edges)
+    ends         of inserted edges, exchanged until they look like ties     (rewiring)
     values       exchanged within cohorts
     order        random
 

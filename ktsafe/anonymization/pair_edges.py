@@ -2,13 +2,13 @@
 
 Each pair of classes is planned by itself.
 
-ties gain more, the more triangles they close                        (rewiring)
-prices and totals of all pairs                                       (aims)
-for each pair of classes with ties between them:
-degrees, shown ties  =  the program of the pair                  (pair_program)
-stubs that lack a tie are joined by inserted edges               (filling)
-clear the pair if that costs more than its ties, unless it has a total
-clear the dearest pairs, while all together cost more than all ties
+    ties gain more, the more triangles they close                        (rewiring)
+    prices and totals of all pairs                                       (aims)
+    for each pair of classes with ties between them:
+        degrees, shown ties  =  the program of the pair                  (pair_program)
+        stubs that lack a tie are joined by inserted edges               (realize)
+        clear the pair if that costs more than its ties, unless it has a total
+    clear the dearest pairs, while all together cost more than all ties
 """
 
 from __future__ import annotations

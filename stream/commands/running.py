@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
+import time
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
-from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_in_words
-from ktsafe.stream.files.release_figures import budget_in_words, safety_in_words, worth_in_words
-from ktsafe.stream.files.verdict import found_wanting
-from ktsafe.stream.formatting import text_of
-from ktsafe.stream.process.command_line import Config, Json, Report, Wait, hurried, say
-
-if TYPE_CHECKING:
-    from ktsafe.connectors.letters import Letter
-    from ktsafe.stream.config.settings import Settings
-
-import sys
-import time
-from contextlib import closing
-from typing import TYPE_CHECKING
-
 from ktsafe.connectors.base import Unavailable
 from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.state.store_base import StateLocked
 from ktsafe.stream.config.places import STORE, check_there
-from ktsafe.stream.errors import ConfigError
-from ktsafe.stream.process.command_line import Yes, ask_first
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_in_words
+from ktsafe.stream.files.release_figures import budget_in_words, safety_in_words, worth_in_words
+from ktsafe.stream.files.verdict import found_wanting
+from ktsafe.stream.formatting import text_of
+from ktsafe.stream.process.command_line import (
+    Config,
+    Json,
+    Report,
+    Wait,
+    Yes,
+    ask_first,
+    hurried,
+    say,
+)
 
 if TYPE_CHECKING:
+    from ktsafe.connectors.letters import Letter
     from ktsafe.state.store import GraphStore
     from ktsafe.stream.config.settings import Settings
 
@@ -110,7 +111,7 @@ def _letter_text(letter: Letter) -> str:
 def _at_rest(private: Path) -> Report:
     """Return what the state of a service tells that does not answer."""
     from ktsafe.state.inspection import overview
-    from ktsafe.stream.config.places import STORE, check_finished
+    from ktsafe.stream.config.places import check_finished
     from ktsafe.stream.slots import rfc3339
 
     check_finished(private)

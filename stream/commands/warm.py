@@ -23,7 +23,7 @@ from ktsafe.stream.process.command_line import Json, say
 
 PARTS: Final = {
     "search": ("anonymization/",),
-    "judges": ("audit/", "verify/_stars", "sequence_audit/"),
+    "judges": ("audit/", "verify/_stars"),
 }
 """Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
 

@@ -25,7 +25,7 @@ from ktsafe.state.changes import (
     VertexDelete,
     VertexUpsert,
 )
-from ktsafe.stream.ingest import events, judge
+from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import Event, MalformedEvent
 from ktsafe.stream.slots import CLOCK_US_MIN, REAL_CLOCKS
 
@@ -184,7 +184,7 @@ class Judge:
             # The source may have cut it already, so its length is not to be seen here.
             return MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
         try:
-            return judge.decode(record)
+            return decode(record)
         except MalformedEvent as error:
             return error
 
