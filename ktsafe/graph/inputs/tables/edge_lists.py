@@ -48,12 +48,14 @@ from ktsafe.graph.inputs.tables.names import (
     check_names,
     column_of,
     end_columns,
+    plain,
 )
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 from ktsafe.graph.inputs.tables.table_files import (
     MARKS,
     PARQUET,
     DelimitedFile,
+    NamedTable,
     cells_of,
     n_cells,
     table_at,
@@ -68,6 +70,8 @@ _BETWEEN: Final = re.compile(r"\s*[,;|]\s*")
 _TYPES: Final = frozenset({"directed", "undirected", "mutual", ""})
 """What Gephi says of ties."""
 _SIGNED: Final = frozenset({"signed", "multisigned"})
+_WEIGHTS: Final = frozenset({"weight", "value", "sign", "strength", "rating"})
+"""Names of columns whose zeros and negative numbers may say that there is no tie."""
 Rows = Iterator[tuple[int, str, str]]
 """Line and both ids of each tie."""
 
@@ -193,9 +197,32 @@ def _of_table(ties: Ties, people: People | None, bad: BadLines, *, is_chosen: bo
     _refuse_several(table.path, position)
     directed = _n_directed(ties)
     network = Network.of_rows(
-        table.format, list(position), edges, directed=directed, ignored=ties.ignored
+        table.format,
+        list(position),
+        edges,
+        directed=directed,
+        ignored=ties.ignored,
+        notes=_weight_notes(table),
     )
     return _placed(network, people, bad, lambda: ties.rows({}), table.path)
+
+
+def _weight_notes(table: NamedTable) -> list[str]:
+    """Return a sentence for each column with weights of zero or less."""
+    rest = "has zeros or negative numbers, and each such row is a tie like any other."
+    columns = [i for i, name in enumerate(table.header) if plain(name) in _WEIGHTS]
+    return [
+        f"{table.header[i]!r} {rest}"
+        for i in columns
+        if any(_is_no_more_than_zero(cell) for _, (cell,) in table.rows([i], {}))
+    ]
+
+
+def _is_no_more_than_zero(cell: str | float | None) -> bool:
+    try:
+        return float(str(cell)) <= 0
+    except ValueError:
+        return False
 
 
 def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Network:

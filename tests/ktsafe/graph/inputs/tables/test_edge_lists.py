@@ -253,6 +253,12 @@ def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
     network = read(tmp_path, "% asym signed\n1 2 -1\n2 3 1\n")
     assert network.directed == 2
     assert network.notes == ("Signs are not read: a negative tie is a tie.",)
+    for zero in ("0", "-1.5", "0.0"):
+        network = read(tmp_path, f"source,target,Weight,since\n1,2,2,0\n2,3,{zero},0\n")
+        assert len(network.edges) == 2
+        (note,) = network.notes
+        assert note.startswith("'Weight' has zeros or negative numbers")
+    assert not read(tmp_path, "source,target,weight\n1,2,2\n2,3,none\n").notes
     text, meant = "#a #b\n#a c1\nc1 c2\n", {"source": "1", "target": "2"}
     network = read(tmp_path, text, chosen=meant)
     assert network.notes == ("2 of the first lines begin with # or %, and are no ties.",)
