@@ -31,8 +31,6 @@ SPELLING: Final = {
 }
 """Reasons that are those of ids and values: the network is none that any reader takes."""
 OF_FORMATS: Final = {
-    "quotation marks of Pajek": r"quotation mark",
-    "values behind a name of Pajek": r"values behind",
     "skew-symmetric": r"skew",
     "one column": r"one column",
     "several in one cell": r"several ids stand in one cell",

@@ -54,7 +54,7 @@ EdgesOfAnyKind = Annotated[
     typer.Option(
         "--edges",
         help="Table with source and target, or a network file: an edge list with # or %, "
-        ".graphml, .gexf, .gml, .net, .json, .mtx, .npz, a folder of OGB; plain or gzipped.",
+        ".graphml, .mtx, .npz, a folder of OGB; plain or gzipped.",
     ),
 ]
 SchemaIfAny = Annotated[

@@ -38,8 +38,8 @@ def names_of_their_own(folder: Path) -> list[str]:
 def one_file(folder: Path) -> list[str]:
     import networkx as nx  # noqa: PLC0415
 
-    nx.write_gexf(nx.Graph(graph()), folder / "net.gexf")
-    return ["net.gexf"]
+    nx.write_graphml(nx.Graph(graph()), folder / "net.graphml")
+    return ["net.graphml"]
 
 
 def anonymized(words: list[str]) -> list[str]:

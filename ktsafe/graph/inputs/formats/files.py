@@ -12,12 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.graph.inputs.formats.gexf import read_gexf
-from ktsafe.graph.inputs.formats.gml import read_gml
 from ktsafe.graph.inputs.formats.graphml import read_graphml
 from ktsafe.graph.inputs.formats.matrices import OGB_EDGES, read_matrix_market, read_npz, read_ogb
-from ktsafe.graph.inputs.formats.node_link import read_node_link
-from ktsafe.graph.inputs.formats.pajek import read_pajek
 from ktsafe.graph.inputs.network import Network, opened
 from ktsafe.graph.inputs.tables.edge_lists import placed, read_edge_list
 from ktsafe.graph.inputs.tables.names import ENDS, NOTHING_CHOSEN, Chosen
@@ -26,8 +22,11 @@ from ktsafe.graph.inputs.tables.people_and_ties import People
 _TIES: Final = "Write an edge list: a line with two ids for each tie."
 _GRAPHML: Final = "Write it as GraphML."
 _TABLES: Final = "Save its tables as CSV files of people and of ties."
+_EXPORT: Final = (
+    "Export it as GraphML or as two tables (CSV); ktsafe.protect takes a graph of networkx or "
+    "igraph, too."
+)
 _UNPACK: Final = "Unpack it, and name the file inside."
-_UTF_8: Final = "Save it as UTF-8."
 _BY_FIRST_BYTES: Final = (
     (
         rb"7z\xbc\xaf\x27\x1c|Rar!|BZh\d|\xfd7zXZ|\x28\xb5\x2f\xfd|.{257}ustar",
@@ -55,11 +54,16 @@ _BY_FIRST_BYTES: Final = (
 )
 """How files begin, what they are, and what to do."""
 _BY_TEXT: Final = (
+    (r"\{[^\n]*\}\s*\n\{", "JSON lines", _TABLES),
+    (r'\{(?s:.*)"nodes"\s*:', "node-link JSON", _EXPORT),
+    (r"[\[{]", "JSON", _EXPORT),
     (r"dl[\s,]+n[rcm]?\s*=", "a DL file of UCINET", _TIES),
     (r"nodedef\s*>", "a GDF file", _GRAPHML),
     (r'(strict\s+)?(di)?graph(\s+("[^"]*"|[\w.-]+))?\s*\{', "a DOT file", _GRAPHML),
     (r"\(tlp\s", "a file of Tulip", _GRAPHML),
     (r"\*node data|\*tie data", "a VNA file", _TABLES),
+    (r"\*\w", "a Pajek file", _EXPORT),
+    (r'([a-z]\w*\s+("[^"]*"|[\d.]+)\s+(#[^\n]*\n\s*)*)*graph\s*\[', "GML", _EXPORT),
 )
 _OTHERS_BY_ENDING: Final = {
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), ("an archive", _UNPACK)),
@@ -72,7 +76,11 @@ _OTHERS_BY_ENDING: Final = {
     **dict.fromkeys((".dot", ".gv"), ("a DOT file", _GRAPHML)),
     **dict.fromkeys((".pkl", ".pickle", ".gpickle"), ("a pickle", "Write it as GraphML.")),
     **dict.fromkeys((".adjlist", ".multiadjlist", ".adj"), ("an adjacency list", _TIES)),
-    **dict.fromkeys((".jsonl", ".ndjson"), ("JSON lines", "Write node-link JSON, or a table.")),
+    **dict.fromkeys((".jsonl", ".ndjson"), ("JSON lines", _TABLES)),
+    ".json": ("JSON", _EXPORT),
+    ".gexf": ("GEXF", _EXPORT),
+    ".gml": ("GML", _EXPORT),
+    ".paj": ("a Pajek file", _EXPORT),
     **dict.fromkeys((".g6", ".s6"), ("a graph6 file", _TIES)),
     **dict.fromkeys((".rds", ".rda", ".rdata"), ("a file of R", _TABLES)),
     ".mat": ("a MATLAB file", "Read it by scipy.io.loadmat, and save by scipy.sparse.save_npz."),
@@ -144,21 +152,13 @@ Reader = Callable[[Path, BinaryIO], Network]
 _HEAD_BYTES: Final = 1 << 16
 _BY_ENDING: Final[dict[str, Reader]] = {
     ".graphml": read_graphml,
-    ".gexf": read_gexf,
-    ".gml": read_gml,
-    ".paj": read_pajek,
-    ".json": read_node_link,
     ".mtx": read_matrix_market,
     ".npz": read_npz,
 }
-_BY_ROOT: Final[dict[str, Reader]] = {"graphml": read_graphml, "gexf": read_gexf}
 _NO_ELEMENTS: Final = re.compile(
     r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(\[.*?\])?[^>]*>", re.DOTALL
 )
 _ROOT: Final = re.compile(r"\s*<([\w.-]+:)?([\w.-]+)")
-_GML: Final = re.compile(
-    r'(\s+|#[^\n]*\n|[a-z]\w*\s+("[^"]*"|[\d.]+)(?=\s))*graph\s*\[', re.IGNORECASE
-)
 _LISTED: Final = "docs/files.md lists the formats that are read."
 
 
@@ -247,18 +247,13 @@ def _reader(path: Path, head: bytes) -> Reader | None:
     text = _text(head)
     begin = text.lstrip()
     if begin.startswith("<"):
-        return _of_xml(path, begin)
-    if begin.startswith(("{", "[")) and ending not in {".jsonl", ".ndjson"}:
-        return read_node_link
+        _check_graphml(path, begin)
+        return read_graphml
     refuse_by_name(path, ending, head)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InvalidGraph(f"{path} is a text in UTF-16.", hint="Save it as UTF-8.")
     if text.lower().startswith("%%matrixmarket"):
         return read_matrix_market
-    if re.match(r"(%[^\n]*\n|\s+)*\*\w", text):
-        return read_pajek
-    if _GML.match(text):
-        return read_gml
     return _BY_ENDING.get(ending)
 
 
@@ -267,13 +262,21 @@ def _text(head: bytes) -> str:
     return head.decode(encoding, "replace").removeprefix("\ufeff")
 
 
-def _of_xml(path: Path, begin: str) -> Reader:
+def _check_graphml(path: Path, begin: str) -> None:
+    """Refuse XML of another kind.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is.
+    """
     found = _ROOT.match(_NO_ELEMENTS.sub("", begin))
     root = found[2] if found else ""
     if root.lower() == "html" or "<!doctype html" in begin.lower():
         hint = "Download the file itself, not the page that shows it."
         raise InvalidGraph(f"{path} is a page of the web.", hint=hint)
-    if root not in _BY_ROOT:
+    if root == "gexf":
+        raise InvalidGraph(f"{path} is GEXF, which is not read.", hint=_EXPORT)
+    if root != "graphml":
         what = f"XML that begins with <{root}>" if root else "no whole XML"
-        raise InvalidGraph(f"{path} is {what}, and not GraphML or GEXF.", hint=_LISTED)
-    return _BY_ROOT[root]
+        raise InvalidGraph(f"{path} is {what}, and not GraphML.", hint=_LISTED)

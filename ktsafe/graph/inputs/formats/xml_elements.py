@@ -150,8 +150,6 @@ class _XmlHandler:
 
 
 # Values that a file declares a type for.
-#
-# GraphML's and GEXF's names of types.
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,4000}")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -227,14 +225,9 @@ def reading(type_: str) -> Reading | None:
 
     None if the type is not known.
 
-    Lists, as GEXF has them, are read as the text that stands in the file.
-
     Examples
     --------
-    >>> reading("double")[0], reading("liststring")[0], reading("complex")
-    ('number', 'text', None)
+    >>> reading("double")[0], reading("complex")
+    ('number', None)
     """
-    name = type_.strip().lower()
-    if name.startswith("list") and name != "list":
-        return _TEXTS
-    return _OF_TYPES.get(name)
+    return _OF_TYPES.get(type_.strip().lower())

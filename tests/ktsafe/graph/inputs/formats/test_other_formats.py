@@ -17,12 +17,16 @@ import pytest
 from pyarrow import feather
 from scipy import io as scipy_io
 
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph.inputs import read_network
 from tests.ktsafe.graph.inputs.reading import read, refused
 
 DL = "dl n=3 format=edgelist1\nlabels:\na,b,c\ndata:\n1 2\n"
 GDF = "nodedef>name VARCHAR,label VARCHAR\ns1,Site 1\nedgedef>node1 VARCHAR,node2 VARCHAR\ns1,s1\n"
 DOT = "// by hand\nstrict digraph x {\n  a -> b;\n}\n"
 LGL = "# a\nb 1.0\n# b\nc 1.0\n"
+GML = 'Creator "me" # by hand\nVersion 1.0\n# of\n\nGraph\n[ node [ id 1 ] ]\n'
+NODE_LINK = '{"directed": false, "nodes": [{"id": 1}], "links": []}'
 TLP = '(tlp "2.3"\n(nodes 0..1))\n'
 
 
@@ -69,6 +73,13 @@ BY_CONTENT: dict[str, tuple[str | bytes, str]] = {
     "DL in capitals": (DL.upper(), "is a DL file of UCINET"),
     "GDF": (GDF, "is a GDF file"),
     "DOT": (DOT, "is a DOT file"),
+    "GEXF": ('<?xml version="1.0"?><!-- <graphml> --><gexf><graph/></gexf>', "is GEXF, which"),
+    "GEXF of a space": ('<g:gexf xmlns:g="http://www.gexf.net/1.3">', "is GEXF, which"),
+    "GML": (GML, "is GML, which is not read"),
+    "GML at once": ("\n\ngraph [ directed 0 ]", "is GML, which"),
+    "Pajek": ("% a\n\n*Vertices 2\n1 a\n2 b\n*Edges\n1 2\n", "is a Pajek file, which"),
+    "node-link JSON": (NODE_LINK, "is node-link JSON, which is not read"),
+    "a list of JSON": ("[1, 2]", "is JSON, which"),
     "DL on lines": ("DL\nN = 3\nDATA:\n0 1 0\n1 0 1\n0 1 0\n", "is a DL file of UCINET"),
     "DOT on lines": ('digraph "a b"\n{\n a -> b;\n}\n', "is a DOT file"),
     "DOT without a name": ("/* x */ graph { a -- b }\n", "is a DOT file"),
@@ -110,6 +121,20 @@ def test_by_what_they_hold(tmp_path: Path, case: str, name: str) -> None:
     refused(tmp_path, name, gzip.compress(raw) if name.endswith(".gz") else raw, told)
 
 
+@pytest.mark.parametrize("case", ["GEXF", "GML", "Pajek", "node-link JSON"])
+def test_the_error_says_what_to_do(tmp_path: Path, case: str) -> None:
+    """Export a format that is read, or give the graph to `protect`."""
+    (tmp_path / "net").write_text(str(BY_CONTENT[case][0]))
+    with pytest.raises(InvalidGraph) as error:
+        read_network(tmp_path / "net")
+    assert "GraphML or as two tables (CSV); ktsafe.protect takes" in error.value.hint
+
+
+def test_blanks_do_not_hold_the_reader_up(tmp_path: Path) -> None:
+    """A pattern that tried all ways to divide 60 blanks would never end."""
+    refused(tmp_path, "net.txt", f"ann 1{' ' * 60}\nbob 2\n", "which hold the ids")
+
+
 @pytest.mark.parametrize("first", ["dl", "graph", "digraph", "nodedef", "strict"])
 def test_people_may_be_called_like_formats(tmp_path: Path, first: str) -> None:
     """A word alone does not make a file of another kind."""
@@ -123,6 +148,10 @@ BY_NAME = {
     "x.dl": ("n=3\n1 2\n", "is a DL file"),
     "x.lgl": ("# a\nb\n", "is an LGL file"),
     "x.dot": ("a -- b\n", "is a DOT file"),
+    "x.gexf": ("1 2\n", "is GEXF"),
+    "x.gml": ("1 2\n", "is GML"),
+    "x.paj": ("1 2\n", "is a Pajek file"),
+    "x.json": ("1 2\n", "is JSON"),
     "x.gv": ("a -- b\n", "is a DOT file"),
     "x.gdf": ("a,b\n", "is a GDF file"),
     "x.mat": ("1 2\n", "is a MATLAB file"),

@@ -11,7 +11,6 @@ import json
 import math
 import random
 import shutil
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,6 @@ import igraph
 import networkx as nx
 import numpy as np
 import rustworkx
-from networkx.readwrite import json_graph
 from scipy import io, sparse
 from sknetwork.data import Dataset, save
 
@@ -179,7 +177,7 @@ def _judged(said: Said) -> Outcome:
     return "|".join(reasons) or said
 
 
-def _as_networkx(network: Drawn) -> Any:
+def as_networkx(network: Drawn) -> Any:
     """Return a graph of the class that holds the network; what is missing is left out."""
     is_multiple = len({*map(frozenset, network.rows)}) < len(network.rows)
     kinds = {(0, 0): nx.Graph, (0, 1): nx.DiGraph, (1, 0): nx.MultiGraph, (1, 1): nx.MultiDiGraph}
@@ -199,71 +197,7 @@ def _of_networkx(network: Drawn, columns: Mapping[str, Sequence[Any]]) -> Outcom
 
 def networkx_graphml(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
     """Two attributes of numbers of one name do not come up: columns have one type."""
-    nx.write_graphml(_as_networkx(network), path)
-    return _of_networkx(network, network.columns)
-
-
-def networkx_gexf(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
-    """An attribute `label` is the label of GEXF; without one the id is."""
-    nx.write_gexf(_as_networkx(network), path)
-    given = network.columns.get("label", [None] * len(network.ids))
-    labels = [
-        name if label is None else str(label)
-        for name, label in zip(network.ids, given, strict=True)
-    ]
-    return _of_networkx(network, {**network.columns, "label": labels})
-
-
-def networkx_gml(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
-    """Ids are labels; attributes of that name are lost, and booleans are 0 and 1."""
-    nx.write_gml(_as_networkx(network), path)
-    columns = {
-        name: [int(x) if isinstance(x, bool) else x for x in values]
-        for name, values in network.columns.items()
-        if name != "label"
-    }
-    return _of_networkx(network, columns)
-
-
-def networkx_pajek(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
-    """Only texts are written, and quotation marks are not marked as such."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        nx.write_pajek(_as_networkx(network), path)
-    columns = {
-        name: [x if isinstance(x, str) and x.strip() else None for x in values]
-        for name, values in network.columns.items()
-    }
-    values = [x for each in columns.values() for x in each if x]
-    words = [_in_quotes(word) for word in [*network.ids, *values]]
-    if any('"' in word[1:-1] or word.count('"') not in {0, 2} for word in words):
-        return "a quotation mark"
-    if any(name.startswith("&#") for name in network.ids):
-        return None
-    bare = [word[1:-1] if '"' in word else word for word in words]
-    ids = bare[: len(network.ids)]
-    ids = [name if name.strip() else str(v) for v, name in enumerate(ids, 1)]
-    found = iter(bare[len(ids) :])
-    columns = {k: [x and next(found) for x in each] for k, each in columns.items()}
-    if any(x and x.startswith("[") for each in columns.values() for x in each):
-        return "values behind the name"
-    said = Said(ids, columns, network.rows, network.is_directed)
-    return _judged(said)
-
-
-def _in_quotes(word: str) -> str:
-    return f'"{word}"' if " " in word else word
-
-
-def networkx_node_link(network: Drawn, path: Path, rng: random.Random) -> Outcome:
-    """Missing values are null, and ids may be numbers."""
-    graph = _as_networkx(network)
-    for name, values in network.columns.items():
-        nx.set_node_attributes(graph, dict(zip(network.ids, values, strict=True)), name)
-    if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in network.ids):
-        graph = nx.relabel_nodes(graph, {name: int(name) for name in network.ids})
-    data = json_graph.node_link_data(graph, edges=rng.choice(["links", "edges"]))
-    path.write_text(json.dumps(data, ensure_ascii=rng.random() < 0.5), encoding="utf-8")
+    nx.write_graphml(as_networkx(network), path)
     return _of_networkx(network, network.columns)
 
 
@@ -299,32 +233,6 @@ def igraph_graphml(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
     graph = _as_igraph(network, columns)
     graph.write_graphml(str(path))
     return _igraph_said(network, [f"n{v}" for v in range(len(network.ids))], columns)
-
-
-def igraph_gml(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
-    """Ids are 0, 1, and so on, unless there are labels; booleans are 0 and 1."""
-    columns = _of_igraph(network)
-    if "label" in columns and not all(isinstance(x, str) and x.strip() for x in columns["label"]):
-        del columns["label"]
-    graph = _as_igraph(network, columns)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        graph.write_gml(str(path))
-    columns = {
-        name.replace("_", ""): [int(x) if isinstance(x, bool) else x for x in each]
-        for name, each in columns.items()
-    }
-    ids = columns.pop("label", None) or [str(v) for v in range(len(network.ids))]
-    return _igraph_said(network, ids, columns)
-
-
-def igraph_pajek(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
-    """Names are ids, and other attributes are not written."""
-    graph = igraph.Graph(len(network.ids), network.rows, directed=network.is_directed)
-    graph.vs["name"] = network.ids
-    graph.write_pajek(str(path))
-    ids = [name if name.strip() else str(v) for v, name in enumerate(network.ids, 1)]
-    return _judged(Said(ids, {}, network.rows, network.is_directed))
 
 
 def _igraph_said(network: Drawn, ids: list[Any], columns: Mapping[str, Sequence[Any]]) -> Outcome:
@@ -413,23 +321,6 @@ def _of_32_bits(value: Any) -> Any:
     return int(rounded) if rounded.is_integer() else rounded
 
 
-def rustworkx_node_link(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
-    """Ids are positions; all values are texts."""
-    nodes = [{name: str(value) for name, value in node.items()} for node in _nodes(network)]
-    graph = _as_rustworkx(network, nodes)
-    rustworkx.node_link_json(
-        graph,
-        path=str(path),
-        node_attrs=lambda node: node,
-        edge_attrs=lambda edge: {name: str(value) for name, value in edge.items()},
-    )
-    columns = {
-        name: [None if x is None else str(x) for x in each]
-        for name, each in {**network.columns, "called": network.ids}.items()
-    }
-    return _of_rustworkx(network, [str(v) for v in range(len(nodes))], columns, ignored="data")
-
-
 def rustworkx_mtx(network: Drawn, path: Path, _rng: random.Random) -> Outcome:
     """Each tie of an undirected network is two cells, a loop twice the same."""
     rustworkx.write_matrix_market(_as_rustworkx(network, _nodes(network)), str(path))
@@ -461,15 +352,8 @@ def sknetwork_npz(network: Drawn, path: Path, rng: random.Random) -> Outcome:
 
 WRITERS: Final[dict[str, tuple[str, Writer]]] = {
     "networkx GraphML": (".graphml", networkx_graphml),
-    "networkx GEXF": (".gexf", networkx_gexf),
-    "networkx GML": (".gml", networkx_gml),
-    "networkx Pajek": (".net", networkx_pajek),
-    "networkx JSON": (".json", networkx_node_link),
     "igraph GraphML": (".graphml", igraph_graphml),
-    "igraph GML": (".gml", igraph_gml),
-    "igraph Pajek": (".net", igraph_pajek),
     "rustworkx GraphML": (".graphml", rustworkx_graphml),
-    "rustworkx JSON": (".json", rustworkx_node_link),
     "rustworkx Matrix Market": (".mtx", rustworkx_mtx),
     "scikit-network NPZ": (".npz", sknetwork_npz),
     "scipy Matrix Market": (".mtx", scipy_mtx),
