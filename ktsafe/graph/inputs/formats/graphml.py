@@ -43,7 +43,7 @@ def read_graphml(path: Path, file: BinaryIO) -> Network:
 
 @dataclasses.dataclass(eq=False)
 class _Attribute:
-    """An attribute of people: its type, its values by row, and what the others have."""
+    """An attribute of people; `default` holds for those without a value."""
 
     name: str
     kind: Kind
@@ -53,7 +53,7 @@ class _Attribute:
 
 
 class _Draft:
-    """People and ties of the part of a file that was read so far."""
+    """People and ties that were read so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
