@@ -38,7 +38,12 @@ def names_of_their_own(folder: Path) -> list[str]:
 def one_file(folder: Path) -> list[str]:
     import networkx as nx  # noqa: PLC0415
 
-    nx.write_graphml(nx.Graph(graph()), folder / "net.graphml")
+    people = nx.Graph(graph())
+    for data in people.nodes.values():  # networkx writes the keys of the last attribute first.
+        in_turn = dict(reversed([*data.items()]))
+        data.clear()
+        data.update(in_turn)
+    nx.write_graphml(people, folder / "net.graphml")
     return ["net.graphml"]
 
 
