@@ -111,9 +111,9 @@ class _Standing:
     ties:
         The ties that came and went since.
     before:
-        How many former releases were attacked with it.
+        How many former releases those over time were found with.
     found:
-        The results by attack.
+        The results by attack; those over time may be of a later release.
     releases:
         How many releases they were told of.
     """
@@ -134,12 +134,9 @@ class _Standing:
         ids = release.sequence_id, release.release_id
         return cls(*ids, CodedPeople.of(release), n_ties, ties, before, found)
 
-    def again(self, now: GatedRelease, before: int) -> _Standing | None:
-        """Return it as it stands for the next release, else None.
-
-        `before` is how many former ones are in memory.
-        """
-        is_next = (self.sequence_id, self.before) == (now.sequence_id, before)
+    def again(self, now: GatedRelease) -> _Standing | None:
+        """Return it as it stands for the next release, else None."""
+        is_next = self.sequence_id == now.sequence_id
         if not is_next or self.releases >= STANDS_FOR or now.since is None:
             return None
         ties = self.ties.then(now.since.ties)
@@ -189,12 +186,18 @@ class Attacker(Check):
         linked = (each for each in self._before if each.sequence_id == release.sequence_id)
         before = tuple(map(_bare, linked))
         if standing:
-            standing = None if self._settings.hold else standing.again(release, len(before))
-        names = [name for name in (*ATTACKS_TOLD, AFRESH) if not standing or name in CHANGES]
+            standing = None if self._settings.hold else standing.again(release)
+        anew = {*ATTACKS_TOLD, AFRESH} if standing is None else CHANGES
+        if standing and standing.before < len(before):
+            anew = anew | OVER_TIME.keys()
+        names = [name for name in (*ATTACKS_TOLD, AFRESH) if name in anew]
         work = _Work(_each(release, before, params, names))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
         stands = {name: found[name] for name in found if name not in CHANGES}
+        if standing:
+            stands = {**standing.found, **stands}
+            standing = dataclasses.replace(standing, before=len(before), found=stands)
         self._next_standing = standing or _Standing.of(self._last, len(before), stands)
         found = {**self._next_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]

@@ -342,6 +342,13 @@ def test_figures_stand_until_the_truth_has_changed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop", "changes", over_time))
     service, it = Attacker(PATIENT), small_case()
     other = dataclasses.replace(it, original=it.original.subgraph(np.arange(60)[::-1]))
+    asked, each = [], attacker._each
+
+    def noted(*args: Any) -> Iterator[tuple[str, Any]]:
+        asked.append(args[-1])
+        return each(*args)
+
+    monkeypatch.setattr(attacker, "_each", noted)
 
     def told(case: Case, release_id: str, *, staged: bool = True) -> AttackFindings:
         now = dataclasses.replace(shown(case), release_id=release_id)
@@ -360,9 +367,11 @@ def test_figures_stand_until_the_truth_has_changed(monkeypatch: pytest.MonkeyPat
 
     assert told(it, "0", staged=False).attacks.of is None
     found = [told(it, name) for name in "12345"]
-    assert [each.attacks.of for each in found] == [None, None, None, "3", "3"]
+    assert [each.attacks.of for each in found] == [None, "1", "1", "1", "1"]
     assert standing(found[2]) == standing(found[3]) == standing(found[4])
+    assert asked[2:6] == [["changes", over_time]] * 2 + [["changes"]] * 2
     assert attacks(found[0]) == {"one_hop"}
+    assert attacks(found[1]) == {"one_hop", "changes", over_time}
     assert attacks(found[4]) == {"one_hop", "changes", over_time}
     changed = told(other, "6")
     assert changed.attacks.of is None
@@ -380,7 +389,7 @@ def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.Monke
         now = dataclasses.replace(shown(cases[number % 2]), release_id=str(number))
         of.append(service.check(now, PARAMS, go_on).attacks.of)
         service.end_build(staged=True)
-    assert of == [None, None, None, "2", "2", None, "5", "5", None]
+    assert of == [None, "0", "0", None, "3", "3", None, "6", "6"]
 
 
 def test_a_release_that_may_be_held_is_attacked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
