@@ -13,8 +13,9 @@ FLIPS ?= 1000
 EVENTS ?= 7200000
 OUT ?= var/paper
 FULL ?=
-# Processes that share the tests; each starts a broker of its own when it needs one.
-TEST_WORKERS ?= 6
+# Processes that share the tests. Each collects all of them, loads the kernels, and starts a broker of
+# its own when it needs one; tests that wait leave room for one more than there are cores.
+TEST_WORKERS ?= 3
 
 VENV := .venv
 READY := $(VENV)/.ready

@@ -1,14 +1,3 @@
-"""Tests run the kernels of this very source: see `ktsafe.kernels.kernel_cache`.
+"""Tests of the laboratory run as all others do."""
 
-No example is timed: the first one may compile a kernel, beside other busy processes.
-"""
-
-from __future__ import annotations
-
-from hypothesis import settings
-
-from ktsafe.kernels.kernel_cache import choose_kernel_folder
-
-choose_kernel_folder()
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+from tests import conftest  # noqa: F401 -- its import settles how

@@ -126,7 +126,7 @@ def _history_that_finds(copy: Path, n_histories: int) -> str:
 def _run(
     copy: Path, module: str, *arguments: str, ends_within_s: int = ENDS_WITHIN_S
 ) -> tuple[int | None, str]:
-    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": str(copy)}
     try:
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
