@@ -108,9 +108,6 @@ class MemoryStore(GraphStore):
             initialize(self.disk, schema, self.disk.secret)
         super().__init__(self.disk, recover(self.disk, schema, self.disk.path))
 
-    def __deepcopy__(self, _memo: object) -> MemoryStore:
-        return MemoryStore(self._known.schema, self.disk.copy())
-
     def freeze(self) -> Path:
         """Refuse: there is no disk."""
         raise StateUnusable("freeze the store", "memory", "It has no disk.")

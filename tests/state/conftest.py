@@ -10,12 +10,12 @@ import pytest
 from ktsafe import Schema
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
-from tests.memory_store import MemoryStore
+from tests.memory_store import MemoryDisk, MemoryStore
 from tests.state.support import SCHEMA
 
 
 class Handle:
-    """A store that can be closed and opened again; in memory it just stays."""
+    """A store that can be closed and opened again: it reads back what it kept."""
 
     def __init__(self, open_store: Callable[[Schema], GraphStore]) -> None:
         self._open = open_store
@@ -37,8 +37,8 @@ def make_handle(
 
     def make() -> Handle:
         if request.param == "memory":
-            memory = MemoryStore(SCHEMA)
-            handle = Handle(lambda _: memory)
+            disk = MemoryDisk()
+            handle = Handle(lambda schema: MemoryStore(schema, disk))
         else:
             path = tmp_path_factory.mktemp("store")
             handle = Handle(lambda schema: RocksDBStore.open(path, schema))

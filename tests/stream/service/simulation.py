@@ -1,7 +1,8 @@
 """The whole service in simulated time: real loop, real mechanism, in-memory surroundings.
 
-A `World` is what outlives a crash of the service: log, store, releases, dead letters, staged files.
-`World.run` starts a service in it; a `Tripwire` ends that service at an exact step.
+A `World` is what outlives a crash of the service: log, disk, releases, dead letters, staged files.
+`World.run` starts a service in it, which reads back its state; a `Tripwire` ends that service at an
+exact step.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from tests.memory_connectors import (
     MemoryReleaseSink,
     MemorySource,
 )
-from tests.memory_store import MemoryStore
+from tests.memory_store import MemoryDisk, MemoryStore
 
 SCHEMA = Schema(
     ("gender",), "health", frozenset({"ill"}), expect_absent={"ill", "gender", "health"}
@@ -155,8 +156,8 @@ class World:
         self.log = MemoryLog(partitions=len(partitions))
         for number, events in enumerate(partitions):
             self.extend(number, events)
-        memory = MemoryStore(schema)
-        self.open_store = store or (lambda: memory)
+        self.disk = MemoryDisk()
+        self.open_store = store or (lambda: MemoryStore(self.schema, self.disk))
         self.releases = MemoryReleases()
         self.letters: list[DeadLetter] = []
         self.faults = Faults()

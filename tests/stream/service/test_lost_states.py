@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import shutil
 
@@ -38,8 +37,7 @@ class Backup:
 
     def __init__(self, folder):
         self.world = World(folder, feed(6), sequence=OPTIONS)
-        self.store = self.world.open_store()
-        self.copy = None
+        self.disk = None
 
     def run(self, until=99):
         """Run until so many releases are out."""
@@ -47,14 +45,13 @@ class Backup:
 
     def take(self):
         """Copy store and audits as they are now."""
-        self.copy = copy.deepcopy(self.store)
+        self.disk = self.world.disk.copy()
         shutil.copytree(self.world.folder / "audit", self.world.folder / "audit-then")
 
     def restored(self, folder, n_releases):
         """Return a world whose sink has the first releases, and whose store is the backup."""
         world = World(folder, feed(6), sequence=OPTIONS)
-        store = copy.deepcopy(self.copy)
-        world.open_store = lambda: store
+        world.disk = self.disk.copy()
         whole = sorted(self.world.releases.releases.items())
         world.releases.releases.update(whole[:n_releases])
         shutil.copytree(self.world.folder / "audit-then", folder / "audit")
@@ -69,9 +66,8 @@ def whole(tmp_path_factory):
     made.take()
     # Somebody is erased by command between the third release and the fourth.
     made.run(until=3)
-    erase_everywhere(
-        made.store, ["p1-3", "p2-4"], made.world.folder / "audit", lambda _: None, lambda _: True
-    )
+    store, audits = made.world.open_store(), made.world.folder / "audit"
+    erase_everywhere(store, ["p1-3", "p2-4"], audits, lambda _: None, lambda _: True)
     made.run()
     return made
 
@@ -91,10 +87,9 @@ def test_a_lost_state_goes_on_with_the_same_bytes(whole, tmp_path):
 def test_whom_a_command_erased_stays_erased(whole, tmp_path):
     """The encrypted cut of the next release repeats it; to readers that is noise."""
     world = whole.restored(tmp_path / "w", 4)
-    store = world.open_store()
-    assert {"p1-3"} <= set(store.snapshot().ids)
+    assert {"p1-3"} <= set(world.open_store().snapshot().ids)
     world.run()
-    assert store.ledger.erased() == []
+    assert world.open_store().ledger.erased() == []
     manifests = [json.loads(text) for text in world.digests().values()]
     assert len({len(manifest["cut"]) for manifest in manifests}) == 1
 
@@ -156,12 +151,12 @@ def test_a_partition_without_a_record_then_is_read_afterwards(tmp_path):
     first, later = feed(3)[0], [event("vertex.upsert", 31, "late", gender="f")]
     made = World(tmp_path / "whole", [first, []])
     made.run(stopping=lambda: bool(made.releases.releases))
-    kept = copy.deepcopy(made.open_store())
+    kept = made.disk.copy()
     shutil.copytree(made.folder / "audit", tmp_path / "w" / "audit")
     made.run()
     world = World(tmp_path / "w", [first, later])
-    world.open_store = lambda: kept
+    world.disk = kept
     world.releases.releases.update(made.releases.releases)
     rounds = iter(range(500))
     world.run(stopping=lambda: next(rounds, None) is None)
-    assert "late" in kept.snapshot().ids
+    assert "late" in world.open_store().snapshot().ids
