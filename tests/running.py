@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
 import signal
@@ -12,16 +13,18 @@ import time
 import tomllib
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.stream.cli import run_command
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import read_manifest
 from ktsafe.stream.service import assembly
 from tests import feeds
-from tests.launcher import Overrides
+from tests.launcher import Overrides, overridden
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip
@@ -101,8 +104,15 @@ class Site:
         with (self.folder / "log.txt").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log)
 
-    def drain(self, timeout_s: float = 600.0) -> None:
-        """Run the service until the feed has ended; raises if it fails."""
+    def drain(self) -> None:
+        """Run the service in this process until the feed has ended; raises if it fails."""
+        path = self.folder / "log.txt"
+        with path.open("a") as log, overridden(self.overrides):
+            code, _ = commanded(["run", str(self.config), "--drain"], log)
+        assert code == Exit.OK, f"exit {code}:\n{path.read_text()[-2000:]}"
+
+    def drain_apart(self, timeout_s: float) -> None:
+        """Run the service in a process of its own until the feed has ended; raises if it fails."""
         process = self.start("--drain")
         if process.wait(timeout_s) != 0:
             msg = f"exit {process.returncode}:\n{(self.folder / 'log.txt').read_text()[-2000:]}"
@@ -274,10 +284,9 @@ def write_feed(folder: Path, partitions: Sequence[Sequence[feeds.Event]]) -> lis
 
 def verify_releases(folders: Iterable[Path]) -> None:
     """Run `ktsafe verify` on releases; raises unless all are kt-safe."""
-    command = [sys.executable, "-m", "ktsafe.stream.cli", "verify", *map(str, folders)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
+    said = io.StringIO()
+    code, told = commanded(["verify", *map(str, folders)], said)
+    assert code == Exit.OK, told[-2000:] + said.getvalue()[-2000:]
 
 
 def audit_history(site: Site, releases: Path, feed: Path) -> dict[str, Any]:
@@ -285,17 +294,24 @@ def audit_history(site: Site, releases: Path, feed: Path) -> dict[str, Any]:
 
     Returns its part on the only sequence. Raises unless the promise is kept, w = all with cover.
     """
-    command = [sys.executable, "-m", "ktsafe.stream.cli", "audit", "--json"]
-    command += [f"--map={site.folder / 'state' / 'audit'}", f"--truth={feed}", str(releases)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode in (Exit.OK, Exit.UNSAFE), done.stderr[-2000:]
-    report = json.loads(done.stdout)
+    beside = [f"--map={site.folder / 'state' / 'audit'}", f"--truth={feed}"]
+    said = io.StringIO()
+    code, told = commanded(["audit", "--json", *beside, str(releases)], said)
+    assert code in (Exit.OK, Exit.UNSAFE), said.getvalue()[-2000:]
+    report = json.loads(told)
     broken = {found["kind"] for found in report["violations"]}
     assert all(kind.startswith("linked_") for kind in broken), broken
     assert report["promise"] == {"window": "all", "cover": True}
     (sequence,) = report["sequences"]
     found: dict[str, Any] = sequence
     return found
+
+
+def commanded(words: list[str], said: TextIO) -> tuple[int, str]:
+    """Run a command in this process; return its exit code and what it printed."""
+    told = io.StringIO()
+    with redirect_stdout(told), redirect_stderr(said):
+        return run_command(words), told.getvalue()
 
 
 def kill_at_random(process: subprocess.Popen[bytes], after_s: float) -> bool:

@@ -166,7 +166,7 @@ def _service(folder: Path, data: Path, name: str) -> tuple[Path, Path]:
         events = [json.loads(line) for line in file]
     attributes = tomllib.loads((data / "schema.toml").read_text())["attributes"]
     site = running.sequence_site(folder / "site", events, attributes, FEEDS[name], "")
-    site.drain(timeout_s=7200)
+    site.drain_apart(timeout_s=7200)
     return folder / "feed" / "feed-0.jsonl", site.folder / "state" / "audit"
 
 

@@ -86,7 +86,7 @@ def run(
     for events in ([], *later):
         with feed.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(event) + "\n" for event in events)
-        site.drain(timeout_s=7200)
+        site.drain_apart(timeout_s=7200)
         _copy_new(site.folder / "state" / "audit", copies)
     history = [
         shown(path, copies / path.name, attributes)

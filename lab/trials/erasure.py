@@ -58,7 +58,7 @@ def trial(folder: Path, data: Path, sequence: str, seed: int) -> str:
     events, gone = leaving(source, seed)
     attributes = tomllib.loads((data / "schema.toml").read_text())["attributes"]
     site = running.sequence_site(folder / "site", events, attributes, "1d", sequence)
-    site.drain(timeout_s=7200)
+    site.drain_apart(timeout_s=7200)
     traces = files_with(site.folder, gone)
     assert not traces, traces
     there = set(site.graph()[0])

@@ -117,7 +117,7 @@ def main() -> int:
             text = site.config.read_text(encoding="utf-8")
             text = text.replace("[privacy]\n", f"[privacy]\n{privacy}\n")
             site.config.write_text(text, encoding="utf-8")
-            site.drain(timeout_s=3600)
+            site.drain_apart(timeout_s=3600)
             promised = tomllib.loads(site.config.read_text(encoding="utf-8"))["privacy"]["k"]
             for releases in reaudit.sequences([site.folder / "releases"]).values():
                 tally = reaudit.judge(releases, releases[0].promise)

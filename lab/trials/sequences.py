@@ -102,7 +102,7 @@ def published(
     if only:
         attributes["quasi_identifiers"] = only.split(",")
     site = running.sequence_site(folder / "site", events, attributes, every, sequence)
-    site.drain(timeout_s=7200)
+    site.drain_apart(timeout_s=7200)
     return site
 
 

@@ -237,7 +237,7 @@ def kill_and_drain(site: running.Site, plan: Plan) -> None:
         processes.seconds_until(lambda left=plan.events - point: lag(seen) <= left, process)
         process.kill()
         process.wait()
-    site.drain(timeout_s=3600)
+    site.drain_apart(timeout_s=3600)
 
 
 def lag(seen: processes.Watched) -> float:

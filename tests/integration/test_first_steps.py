@@ -13,6 +13,7 @@ from ktsafe.connectors.letters import PREFIX
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from tests.integration.cluster import Cluster
+from tests.running import UNATTACKED
 
 pytestmark = pytest.mark.integration
 
@@ -26,7 +27,7 @@ def configuration(folder: Path, cluster: Cluster) -> Path:
     text = text.replace("127.0.0.1:9092", cluster.bootstrap).replace("social-graph", folder.name)
     text = text.replace("/var/lib/ktsafe", "private/state")
     path = folder / "ktsafe.toml"
-    path.write_text(f'{text}\n[metrics]\nlisten = "127.0.0.1:0"\n')
+    path.write_text(f'{text}\n[metrics]\nlisten = "127.0.0.1:0"\n\n{UNATTACKED}')
     return path
 
 

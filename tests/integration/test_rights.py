@@ -20,7 +20,7 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ops.broker.secured import Secured
 from tests import running, services
-from tests.faults.processes import Watched, refuses, seconds_until, stop, watched
+from tests.faults.processes import Watched, seconds_until, stop, watched
 from tests.integration.cluster import Admin, close_refused_sockets
 from tests.integration.conftest import ROOT, new_broker
 
@@ -201,12 +201,15 @@ def test_a_check_says_which_right_is_missing(
     assert capsys.readouterr().out.count("as it should be") == 3
 
 
-def test_a_right_that_was_never_there_ends_the_start(broker: Guarded, place: Place) -> None:
+def test_a_right_that_was_never_there_ends_the_start(
+    broker: Guarded, place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A mistake of the settings is not waited for: exit 2, and where to look."""
     for missing in NEEDED:
         given = [right for name, right in place.rights.items() if name != missing]
         broker.give(*given)
-        refuses(place.site, Exit.USAGE, "access rights")
+        assert run_command(["run", place.config, "--drain"]) == Exit.USAGE, missing
+        assert "access rights" in capsys.readouterr().err.splitlines()[-1]
         broker.take(*given)
     broker.give(*place.rights.values())
     place.site.site.drain()
