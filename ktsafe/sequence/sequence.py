@@ -179,7 +179,7 @@ class SequenceEngine:
         oldest: tuple[dict[Pair, int], dict[Pair, int]] = {}, {}
         for classes, release in state.current.planned.items():
             first, second = sorted(values[cls] for cls in classes)
-            known = oldest[classes not in state.edges.between]
+            known = oldest[classes not in state.between(state.edges)]
             known[first, second] = min(known.get((first, second), release), release)
         shown, hidden = oldest
         dark = {pair: release for pair, release in hidden.items() if pair not in shown}
@@ -192,7 +192,7 @@ class SequenceEngine:
         What was planned while that was more may, once it was lowered.
         """
         current, max_age = self._state.current, self.options.max_age
-        ages = {current.number - current.planned[c] for c in self._state.edges.between}
+        ages = {current.number - current.planned[c] for c in self._state.between(self._state.edges)}
         least = share_of_turn(0.0, max_age)
         return all(current.turns.is_last(age, (max_age - age) * least) for age in ages)
 

@@ -22,7 +22,6 @@ from ktsafe.sequence.people.sensitive_updates import (
     shows_missing,
 )
 from ktsafe.sequence.people.step_context import StepContext, parted
-from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 
 
@@ -158,7 +157,7 @@ def _remove_ties(state: State, changes: Changes) -> None:
         raise InvalidGraph("A tie is removed that is not there.")
     state.hidden_ties.free(hidden_ties[is_hidden])
     _note_ties(state, ties[is_hidden])
-    state.edges.label(edges, ENDED)
+    state.label(edges, ENDED)
 
 
 def _change(context: StepContext, changes: Changes) -> None:
@@ -197,13 +196,13 @@ def _add_ties(state: State, changes: Changes) -> None:
     if is_true.any() or (state.hidden_ties.rows_of(ties) != NOBODY).any():
         raise InvalidGraph("A tie is added that is there already.")
     _note_ties(state, ties)
-    state.hidden_ties.hold(ties[~is_shown], state.current.number)
-    relabel(state, edges[is_shown], state.current.number)
+    state.hold(ties[~is_shown], state.current.number)
+    state.relabel(edges[is_shown], state.current.number)
 
 
 def _note_ties(state: State, ties: NDArray[np.int64]) -> None:
     """Note hidden ties that came or went between published people."""
-    classes = state.hidden_ties.class_pairs(ties)
+    classes = state.class_pairs(state.hidden_ties, ties)
     for pair, there in by_classes(classes, np.arange(len(ties))):
         state.current.note_change(pair, len(there))
 

@@ -166,7 +166,7 @@ def upgraded(pages: Mapping[str, bytes]) -> dict[str, bytes]:
     found[META] = json.dumps(meta, sort_keys=True).encode()
     if not is_planned:
         state, _ = state_from_pages(found)
-        ages += [[*classes, meta["release"]] for classes in sorted(state.edges.between)]
+        ages += [[*classes, meta["release"]] for classes in sorted(state.between(state.edges))]
         found[META] = json.dumps(meta, sort_keys=True).encode()
     return found
 

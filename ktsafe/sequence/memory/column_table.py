@@ -1,8 +1,7 @@
-"""Tables of numbered rows, by columns that copies share.
+"""Tables of numbered rows, by columns, and pairs of numbers in them.
 
-A copy of a table shares its columns; whichever of the two is written first gets its own. So the
-former value is kept by keeping it, and nothing has to be undone. What is read of a column is
-frozen. On pages every number is an int64, little-endian, however it is kept here.
+What is read of a column is frozen: only its table writes it. On pages every number is an int64,
+little-endian, however it is kept here.
 """
 
 from __future__ import annotations
@@ -17,15 +16,16 @@ from numpy.typing import NDArray
 from ktsafe.graph.numbering import edge_keys
 
 ROWS_PER_PAGE = 1024
+"""A change of one row writes a page of a few dozen KB: chosen."""
 SPARE_ROWS = 1024
-"""A table is packed where its free rows outnumber the others by more than this."""
+"""A table is packed where its free rows outnumber the others by more than this: a page of them."""
 FREE = -1
 """First column of a row that is not in use."""
 NOBODY = NEVER = FREE
 """A free row must read as nobody's and as never."""
 
 ROWS_AT_ONCE = 1_000_000
-"""Of a large table, rows that are looked at together: all at once would take much room."""
+"""Of a large table, rows that are looked at together: 8 MB a key, where all would be 80."""
 
 T = TypeVar("T")
 Whole = TypeVar("Whole", bound=np.signedinteger[Any])
@@ -34,10 +34,19 @@ Numbers = NDArray[np.int64]
 Integers = NDArray[np.signedinteger[Any]]
 
 
-class ColumnTable:
-    """Rows of numbers.
+class Column:
+    """A column of a table: read as a frozen array, shape (n,)."""
 
-    A row is free where its first column is -1.
+    def __set_name__(self, table: type[ColumnTable], name: str) -> None:
+        self._at = len(table.columns)
+        table.columns = (*table.columns, name)
+
+    def __get__(self, table: ColumnTable, _: object) -> Numbers:
+        return table.column(self._at)
+
+
+class ColumnTable:
+    """Rows of numbers. One is free where its first column is -1.
 
     New rows take the least free numbers: what a table does next depends on its rows alone.
 
@@ -46,8 +55,7 @@ class ColumnTable:
     name:
         Prefix of the page names.
     columns:
-        Names of the columns, in the order of their pages. Each is an attribute: frozen, shape
-        (n,); those of a pair have `PairTable.pairs` instead.
+        Names of the columns, in the order of their pages.
     kept_as:
         How the numbers are kept.
     reuses:
@@ -57,26 +65,29 @@ class ColumnTable:
     """
 
     name: ClassVar[str]
-    columns: ClassVar[tuple[str, ...]]
+    columns: ClassVar[tuple[str, ...]] = ()
     kept_as: ClassVar[type[np.signedinteger[Any]]] = np.int64
     reuses: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.n = 0
         self._rows = np.zeros((len(self.columns), 0), dtype=self.kept_as)
-        self._is_shared = False
         self._free: Numbers | None = None
-        self._stamps = dict.fromkeys(self.columns, 0)
+        self._n_writes = dict.fromkeys(self.columns, 0)
         self._derived: dict[str, tuple[tuple[int, ...], Any]] = {}
-        self._expose()
 
     def copy(self) -> Self:
         """Return a table that holds the same and changes by itself."""
-        self._is_shared = True
         twin = copy.copy(self)
-        known = {"_stamps": dict(self._stamps), "_derived": dict(self._derived)}
-        vars(twin).update(known)
+        for name in ("_rows", "_n_writes", "_derived"):
+            setattr(twin, name, getattr(self, name).copy())
         return twin
+
+    def column(self, at: int) -> Numbers:
+        """Return a column, frozen."""
+        values = self._rows[at, : self.n]
+        values.flags.writeable = False
+        return values
 
     def used(self) -> Numbers:
         """Return the numbers of the rows in use, ascending."""
@@ -92,7 +103,7 @@ class ColumnTable:
         if self.reuses:
             again, self._free = np.split(self._free_rows(), [count])
         rows = np.append(again, self.n + np.arange(count - len(again)))
-        self._own(self.n + count - len(again))
+        self._grow(self.n + count - len(again))
         self.write(rows, **values)
         return rows
 
@@ -100,10 +111,9 @@ class ColumnTable:
         """Overwrite columns of rows."""
         if not np.size(rows):
             return
-        self._own(self.n)
         for name, value in values.items():
             self._rows[self.columns.index(name), rows] = value
-            self._stamps[name] += 1
+            self._n_writes[name] += 1
 
     def free(self, rows: Numbers) -> None:
         """Give rows back; nothing of what they held remains."""
@@ -112,15 +122,15 @@ class ColumnTable:
             # Two ascending runs, which a stable sort merges.
             self._free = np.sort(np.concatenate((self._free, np.sort(rows))), kind="stable")
 
-    def stamp(self, *columns: str) -> tuple[int, ...]:
+    def version(self, *columns: str) -> tuple[int, ...]:
         """Return what differs once one of these columns was written."""
-        return tuple(self._stamps[name] for name in columns)
+        return tuple(self._n_writes[name] for name in columns)
 
-    def derived(self, what: str, stamps: tuple[int, ...], make: Callable[[], T]) -> T:
-        """Return a value derived of columns, made anew once their stamps change."""
+    def derived(self, what: str, version: tuple[int, ...], make: Callable[[], T]) -> T:
+        """Return a value derived of columns, made anew once their version changes."""
         known = self._derived.get(what)
-        if known is None or known[0] != stamps:
-            known = self._derived[what] = stamps, make()
+        if known is None or known[0] != version:
+            known = self._derived[what] = version, make()
         found: T = known[1]
         return found
 
@@ -139,7 +149,7 @@ class ColumnTable:
             If a page is no whole number of rows.
         """
         rows = np.frombuffer(b"".join(pages), dtype=np.int64).reshape(-1, len(self.columns))
-        self._own(len(rows))
+        self._grow(len(rows))
         self._rows[:, : self.n] = rows.T
 
     def _free_rows(self) -> Numbers:
@@ -148,27 +158,16 @@ class ColumnTable:
             self._free = np.flatnonzero(self._rows[0, : self.n] == FREE)
         return self._free
 
-    def _own(self, n: int) -> None:
-        """Have columns that may be written, of n rows."""
-        room = self._rows.shape[1]
-        if n > room or self._is_shared:
-            width = room if n <= room else n + n // 16
-            rows = np.full((len(self.columns), width), FREE, dtype=self.kept_as)
-            rows[:, : self.n] = self._rows[:, : self.n]
-            self._rows, self._is_shared = rows, False
-        elif n == self.n:
-            return
+    def _grow(self, n: int) -> None:
+        """Have n rows; with room for a sixteenth more, so that few additions copy all."""
+        if n > self._rows.shape[1]:
+            more = np.zeros((len(self.columns), n + n // 16 - self.n), dtype=self.kept_as)
+            self._rows = np.hstack((self._rows[:, : self.n], more))
         self.n = n
-        self._expose()
-
-    def _expose(self, first: int = 0) -> None:
-        for name, column in zip(self.columns[first:], self._rows[first:, : self.n], strict=True):
-            column.flags.writeable = False
-            setattr(self, name, column)
 
 
 class PairTable(ColumnTable):
-    """Pairs of numbers, ascending, in the first two columns; each pair once.
+    """Pairs of numbers, each once, ascending; and columns that say something of them.
 
     All numbers are below 2**31 - 1 and kept as int32. `pairs` gives int64: of two numbers a key is
     made, which would overflow without a word. Other columns are only compared.
@@ -177,53 +176,47 @@ class PairTable(ColumnTable):
     passes to make, and was asked a few times.
     """
 
+    columns = ("low", "high")
     kept_as = np.int32
+
+    def add_pairs(self, pairs: Numbers, **others: int | Numbers) -> Numbers:
+        """Write new rows by their pairs, in any direction, and the other columns."""
+        low, high = ascending(pairs).T
+        return self.add(len(pairs), low=low, high=high, **others)
 
     def pack(self) -> None:
         """Drop free rows where most are free.
 
-        Those in use move together, in their order.
-
-        Whoever knows a row by its number must not need it any more.
+        Those in use move together, in their order: numbers of rows mean others from now on.
         """
         used = self.used()
         if self.n <= 2 * len(used) + SPARE_ROWS:
             return
-        self._rows, self._is_shared, self._free = self._rows[:, used], False, None
-        self.n = len(used)
+        self._rows, self.n, self._free = self._rows[:, used], len(used), None
         for name in self.columns:
-            self._stamps[name] += 1
-        self._expose()
+            self._n_writes[name] += 1
 
     def pairs(self, rows: Integers) -> Numbers:
         """Return the two numbers of given rows, int64, shape (x, 2)."""
-        return self._both(rows, np.empty((len(rows), 2), dtype=np.int64))
+        return self.ends(rows).astype(np.int64)
 
     def ends(self, rows: Integers) -> NDArray[np.int32]:
-        """Return what `pairs` does, as it is kept.
-
-        No keys may be made of it.
-        """
-        return self._both(rows, np.empty((len(rows), 2), dtype=np.int32))
-
-    def _both(self, rows: Integers, out: NDArray[Whole]) -> NDArray[Whole]:
-        for side in (0, 1):
-            out[:, side] = self._rows[side, rows]
-        return out
+        """Return what `pairs` does, as int32: no keys may be made of it."""
+        low, high = self._rows[:2, : self.n]
+        found: NDArray[np.int32] = np.column_stack((low[rows], high[rows]))
+        return found
 
     def rows_of(self, pairs: Numbers) -> Numbers:
         """Return the row of each pair of numbers, shape (x, 2).
 
         -1 without one.
         """
-        if not self.n:
-            return np.full(len(pairs), FREE)
         wanted = np.where((pairs >= 0).all(axis=1), edge_keys(pairs), FREE)
         order = np.argsort(wanted)
         wanted = wanted[order]
         found = np.full(len(wanted), FREE)
-        first = int(np.searchsorted(wanted, 0))
-        for start in range(0, self.n if first < len(wanted) else 0, ROWS_AT_ONCE):
+        is_asked = bool((wanted >= 0).any())
+        for start in range(0, self.n if is_asked else 0, ROWS_AT_ONCE):
             rows = self._rows[:2, start : min(start + ROWS_AT_ONCE, self.n)]
             keys = edge_keys(rows.T)
             at = np.searchsorted(wanted, keys)
@@ -255,18 +248,12 @@ class PairTable(ColumnTable):
 
     def rows_around(self, numbers: Numbers) -> Numbers:
         """Return rows of pairs of the given numbers, once each, ascending."""
-        n_numbers = 1 + int(self._rows[1, : self.n].max(initial=FREE))
+        low, high = self._rows[:2, : self.n]
+        n_numbers = 1 + int(high.max(initial=FREE))
+        # The last flag is that of a free row.
         is_asked = np.zeros(n_numbers + 1, dtype=np.bool_)
         is_asked[numbers[numbers < n_numbers]] = True
-        found = [np.zeros(0, dtype=np.int64)]
-        for start in range(0, self.n, ROWS_AT_ONCE):
-            # The last flag is that of a free row.
-            first, second = self._rows[:2, start : min(start + ROWS_AT_ONCE, self.n)]
-            found.append(start + np.flatnonzero(is_asked[first] | is_asked[second]))
-        return np.concatenate(found)
-
-    def _expose(self, first: int = 2) -> None:
-        super()._expose(first)
+        return np.flatnonzero(is_asked[low] | is_asked[high])
 
 
 # Sets of numbers as arrays. They are sorted: numpy hashes, which takes ten times as long.

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.column_table import (
     FREE,
-    NEVER,
     NOBODY,
-    ROWS_AT_ONCE,
+    Column,
     ColumnTable,
     Integers,
     Numbers,
     PairTable,
     Whole,
-    ascending,
-    distinct,
 )
-
-if TYPE_CHECKING:
-    from ktsafe.sequence.memory.state import State
 
 Tie = tuple[int, int]
 
@@ -71,39 +63,27 @@ class PlaceTable(ColumnTable):
     """
 
     name = "places"
-    columns = (
-        "published",
-        "cls",
-        "sensitive",
-        "ever",
-        "cohort",
-        "owner",
-        "kind",
-        "born",
-        "left",
-        "value_at",
-    )
     reuses = False
-    published: Numbers
-    cls: Numbers
-    sensitive: Numbers
-    ever: Numbers
-    cohort: Numbers
-    owner: Numbers
-    kind: Numbers
-    born: Numbers
-    left: Numbers
-    value_at: Numbers
+    published = Column()
+    cls = Column()
+    sensitive = Column()
+    ever = Column()
+    cohort = Column()
+    owner = Column()
+    kind = Column()
+    born = Column()
+    left = Column()
+    value_at = Column()
 
     @property
     def members(self) -> dict[int, Numbers]:
         """For each cohort that is not empty its places, ascending."""
-        return self.derived("members", self.stamp("cohort"), lambda: _grouped(self.cohort))
+        return self.derived("members", self.version("cohort"), lambda: _grouped(self.cohort))
 
     @property
     def cohorts_of(self) -> dict[int, list[int]]:
         """For each class with cohorts those, ascending."""
-        return self.derived("cohorts_of", self.stamp("cohort", "cls"), self._cohorts_of)
+        return self.derived("cohorts_of", self.version("cohort", "cls"), self._cohorts_of)
 
     def _cohorts_of(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = defaultdict(list)
@@ -137,16 +117,15 @@ class PersonTable(ColumnTable):
     """
 
     name = "people"
-    columns = ("key", "place", "cls", "sensitive", "since")
-    key: Numbers
-    place: Numbers
-    cls: Numbers
-    sensitive: Numbers
-    since: Numbers
+    key = Column()
+    place = Column()
+    cls = Column()
+    sensitive = Column()
+    since = Column()
 
     def rows_of(self, keys: Numbers) -> Numbers:
         """Return the row of each key; -1 if there is none."""
-        known, rows = self.derived("keys", self.stamp("key"), self._by_key)
+        known, rows = self.derived("keys", self.version("key"), self._by_key)
         if not len(known):
             return rows[np.clip(keys, -1, len(rows) - 1)]
         at = np.searchsorted(known, keys)
@@ -177,66 +156,11 @@ class PersonTable(ColumnTable):
         return differing
 
 
-class TableOfState(PairTable):
-    """Pairs that say something of the places or people of a state."""
-
-    def __init__(self, state: State) -> None:
-        super().__init__()
-        self._owner = weakref.ref(state)
-
-    def of(self, state: State) -> Self:
-        """Return a copy that belongs to another state."""
-        twin = self.copy()
-        vars(twin).update(_owner=weakref.ref(state))
-        return twin
-
-    @property
-    def _state(self) -> State:
-        """The state that this table belongs to."""
-        # Were it held here, a former state would stay until cyclic garbage is collected, and that
-        # comes seldom.
-        state = self._owner()
-        assert state is not None
-        return state
-
-    @property
-    def between(self) -> RowsOfPairs:
-        """The rows of what lies between two published classes."""
-        return self.derived("between", self._stamp_of_pairs(), self._between)
-
-    def class_pairs(self, pairs: Numbers) -> Numbers:
-        """Return the published classes of the ends of pairs, ascending.
-
-        -1 of withheld people.
-        """
-        return ascending(self._classes()[pairs])
-
-    def _classes(self) -> Numbers:
-        """Return the published class of each number in pairs, -1 for `NOBODY`."""
-        return np.append(self._state.places.cls, NOBODY)
-
-    def _stamp_of_pairs(self) -> tuple[int, ...]:
-        return self.stamp(self.columns[0]) + self._state.places.stamp("cls")
-
-    def _between(self) -> RowsOfPairs:
-        # What is free is nobody's.
-        classes, rows = self._classes().astype(np.int32), np.arange(self.n, dtype=np.int32)
-        pairs = np.empty((self.n, 2), dtype=np.int32)
-        for start in range(0, self.n, ROWS_AT_ONCE):
-            here = slice(start, min(start + ROWS_AT_ONCE, self.n))
-            one, other = classes[self._rows[:2, here]]
-            np.minimum(one, other, out=pairs[here, 0])
-            np.maximum(one, other, out=pairs[here, 1])
-        return RowsOfPairs(by_classes(pairs, rows))
-
-
-class ReleasedEdgeTable(TableOfState):
-    """The released edges.
+class ReleasedEdgeTable(PairTable):
+    """The released edges, by the places of their ends.
 
     Attributes
     ----------
-    low, high:
-        The places of its ends, ascending.
     is_true:
         `FALSE`, `TRUE`, `RESIDUAL` or `ENDED`.
     began:
@@ -244,131 +168,35 @@ class ReleasedEdgeTable(TableOfState):
     """
 
     name = "edges"
-    columns = ("low", "high", "is_true", "began")
-    is_true: Numbers
-    began: Numbers
-
-    @property
-    def n_inserted(self) -> Counter[Tie]:
-        """For two classes how many edges between them are no true ties."""
-        return self._counted("n_inserted", FALSE, RESIDUAL, ENDED)
-
-    @property
-    def n_ended(self) -> Counter[Tie]:
-        """For two classes how many edges between them are `ENDED`."""
-        return self._counted("n_ended", ENDED)
-
-    def show(self, ends: Numbers, began: Numbers) -> None:
-        """Release edges between places that have none.
-
-        Parameters
-        ----------
-        ends:
-            int64, shape (x, 2): their places.
-        began:
-            int64, shape (x,): the release in which each began as a true tie; `NEVER` if inserted.
-        """
-        low, high = ascending(ends).T
-        is_true = np.where(began == NEVER, FALSE, TRUE)
-        rows = self.add(len(ends), low=low, high=high, is_true=is_true, began=began)
-        self._state.current.note_shown(rows, ends)
-        self._touch(ends)
-
-    def drop(self, rows: Numbers) -> None:
-        """Release edges no longer."""
-        ends = self.pairs(rows)
-        self.free(rows)
-        self._state.current.note_dropped(rows, ends)
-        self._touch(ends)
-
-    def label(self, rows: Numbers, what: int) -> None:
-        """Note whether edges are true ties; nothing visible happens."""
-        classes = self.class_pairs(self.pairs(rows))
-        for pair, inside in by_classes(classes, rows):
-            self._state.current.note_change(pair, len(inside))
-        self.write(rows, is_true=what)
-
-    def _touch(self, ends: Numbers) -> None:
-        self._state.current.touched.update(distinct(self._state.places.cohort[ends]).tolist())
-
-    def _counted(self, what: str, *labels: int) -> Counter[Tie]:
-        stamps = self._stamp_of_pairs() + self.stamp("is_true")
-        is_one = np.zeros(len((FALSE, TRUE, RESIDUAL, ENDED)), dtype=np.bool_)
-        is_one[list(labels)] = True
-        return self.derived(what, stamps, lambda: _sums(self.between, is_one[self.is_true]))
+    is_true = Column()
+    began = Column()
 
 
-class HiddenTieTable(TableOfState):
-    """True ties that are not released, by rows of people.
+class HiddenTieTable(PairTable):
+    """True ties that are not released, by the rows of their people.
 
     Attributes
     ----------
-    first, second:
-        The rows of its ends, ascending.
     since, began:
         The releases since which the tie could have been shown, and in which it began.
     """
 
     name = "held"
-    columns = ("first", "second", "since", "began")
-    since: Numbers
-    began: Numbers
-
-    @property
-    def n_young(self) -> Counter[Tie]:
-        """For two classes, the number of ties younger than both cohorts."""
-        return self.derived("n_young", self._stamp_of_pairs(), self._n_young)
-
-    def hold(self, ties: Numbers, began: int | Numbers) -> None:
-        """Hold ties back, between rows of people: shape (x, 2)."""
-        first, second = ascending(ties).T
-        since = self._state.current.number
-        self.add(len(ties), first=first, second=second, since=since, began=began)
-
-    def open(self, people: Numbers) -> None:
-        """Note that newly published people's ties can be shown now."""
-        rows = self.rows_around(people)
-        for classes, inside in by_classes(self.class_pairs(self.pairs(rows)), rows):
-            self._state.current.note_opened(classes, len(inside))
-            self.write(inside, since=self._state.current.number)
-
-    def _classes(self) -> Numbers:
-        """Return each person's published class, -1 of withheld ones and `NOBODY`."""
-        classes: Numbers = super()._classes()[np.append(self._state.people.place, NOBODY)]
-        return classes
-
-    def _stamp_of_pairs(self) -> tuple[int, ...]:
-        return super()._stamp_of_pairs() + self._state.people.stamp("place")
-
-    def _n_young(self) -> Counter[Tie]:
-        born = np.append(self._state.places.born, NEVER)
-        later = born[self._state.people.place[self._rows[:2, : self.n]]].max(axis=0)
-        return _sums(self.between, self.began > later)
+    since = Column()
+    began = Column()
 
 
-class ClearedEdgeTable(TableOfState):
-    """What a pair of classes showed before it was cleared.
+class ClearedEdgeTable(PairTable):
+    """What pairs of classes showed before they were cleared, by places.
 
     Attributes
     ----------
-    low, high:
-        The places of its ends, ascending.
     was_true:
         1 if it was a true tie when it was shown last, or had been one of a departed person.
     """
 
     name = "former"
-    columns = ("low", "high", "was_true")
-    was_true: Numbers
-
-    def remember(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:
-        """Note what a pair of classes shows before it is hidden."""
-        low, high = ascending(ends).T
-        self.add(len(ends), low=low, high=high, was_true=were_true.astype(np.int64))
-
-    def forget_places(self, gone: Numbers) -> None:
-        """Remember no longer the edges of places that vanish."""
-        self.free(self.rows_around(gone))
+    was_true = Column()
 
 
 def by_classes(classes: Integers, rows: NDArray[Whole]) -> Iterator[tuple[Tie, NDArray[Whole]]]:
@@ -400,7 +228,7 @@ def _grouped(groups: Numbers) -> dict[int, Numbers]:
     return dict(zip(groups[order[starts]].tolist(), parts, strict=False))
 
 
-def _sums(between: RowsOfPairs, flags: NDArray[np.bool_]) -> Counter[Tie]:
+def sums(between: RowsOfPairs, flags: NDArray[np.bool_]) -> Counter[Tie]:
     """Return for each pair of classes its number of flagged rows."""
     lengths = np.array([len(rows) for rows in between.values()], dtype=np.int64)
     if not len(lengths):

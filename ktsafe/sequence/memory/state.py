@@ -1,9 +1,7 @@
 """What a sequence remembers, as a value.
 
-The next release is made of a copy.
-
-Tables share their columns with the copy until they are written (`column_table`), and what is
-derived of them is found by sorting. To keep a state is to keep that release; nothing is undone.
+The next release is made of a copy: to keep a state is to keep that release, and nothing is undone.
+Tables hold numbers; what these mean for each other, and what happens to them together, is here.
 
 A state is saved as named pages: `meta` is JSON (what is fixed, counters, classes and categories);
 every other page holds up to `ROWS_PER_PAGE` rows of one table, little-endian int64.
@@ -11,7 +9,9 @@ every other page holds up to `ROWS_PER_PAGE` rows of one table, little-endian in
 
 from __future__ import annotations
 
+import copy
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -20,17 +20,22 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.graph.numbering import edge_keys
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.column_table import (
     NEVER,
     NOBODY,
-    ROWS_AT_ONCE,
     ColumnTable,
+    Integers,
     Numbers,
+    PairTable,
+    ascending,
+    distinct,
 )
+from ktsafe.sequence.memory.current_release import Current, NumberList
 from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
+    ENDED,
+    FALSE,
     INSERTED,
     REAL,
     RESIDUAL,
@@ -40,7 +45,10 @@ from ktsafe.sequence.memory.sequence_tables import (
     PersonTable,
     PlaceTable,
     ReleasedEdgeTable,
+    RowsOfPairs,
     Tie,
+    by_classes,
+    sums,
 )
 from ktsafe.sequence.memory.turns import Turns
 from ktsafe.sequence.memory.waiting_tree import WaitingTree
@@ -51,113 +59,6 @@ VERSION = 1
 
 class SequenceCorrupted(KtsafeError):
     """The pages of a sequence are not what was saved."""
-
-
-class NumberList:
-    """Numbers from 0 in order of arrival, each once."""
-
-    def __init__(self) -> None:
-        self._parts: list[Numbers] = []
-
-    def array(self) -> Numbers:
-        """Return them, int64, shape (x,)."""
-        if len(self._parts) != 1:
-            self._parts = [np.concatenate((np.zeros(0, dtype=np.int64), *self._parts))]
-        return self._parts[0]
-
-    def add(self, numbers: Numbers) -> None:
-        """Add numbers that are not among them."""
-        if len(numbers):
-            self._parts.append(numbers)
-
-    def remove(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Remove distinct numbers as far as they are among them.
-
-        Return which were.
-        """
-        were = np.zeros(len(numbers), dtype=np.bool_)
-        known = self.array()
-        if not len(numbers) or not len(known):
-            return were
-        # Mostly few of many go: the few are sorted, and the many gone through once.
-        order = np.argsort(numbers)
-        ordered = numbers[order]
-        stays = np.ones(len(known), dtype=np.bool_)
-        for start in range(0, len(known), ROWS_AT_ONCE):
-            some = known[start : start + ROWS_AT_ONCE]
-            at = np.minimum(np.searchsorted(ordered, some), len(ordered) - 1)
-            goes = ordered[at] == some
-            stays[start : start + ROWS_AT_ONCE] = ~goes
-            were[order[at[goes]]] = True
-        self._parts = [known[stays]]
-        return were
-
-
-class Current:
-    """What the last changes did.
-
-    Attributes
-    ----------
-    number:
-        Of the release, 0 for the first.
-    gained:
-        The rows of the edges that this release shows and the former did not.
-    lost:
-        The edges that the former release showed and this one does not, as `edge_keys` of places.
-    returned:
-        Likewise, edges that were shown before their pair of classes was cleared, of pairs planned
-        afresh now.
-    touched:
-        Cohorts to which anything happened.
-    stale:
-        For two classes how many true ties between them came or went since it was last decided what
-        they show. Remembered, as the tables are.
-    planned:
-        For two classes the release in which what they show, or showed last, was planned afresh.
-        Remembered, as the tables are; forgotten once it is older than the sequence may show.
-    turns:
-        How far turns of planning pairs afresh have gone. Remembered, as the tables are.
-    opened:
-        Two classes between which somebody's ties were published in this release.
-    """
-
-    def __init__(
-        self, number: int, stale: dict[Tie, int], planned: dict[Tie, int], turns: Turns
-    ) -> None:
-        self.number = number
-        self.stale = stale
-        self.planned = planned
-        self.turns = turns
-        self.gained = NumberList()
-        self.lost = NumberList()
-        self.returned = NumberList()
-        self.touched: set[int] = set()
-        self.opened: set[Tie] = set()
-
-    def following(self) -> Current:
-        """Return the next release, of which nothing is known yet."""
-        turns = self.turns.copy()
-        return Current(self.number + 1, dict(self.stale), dict(self.planned), turns)
-
-    def note_shown(self, rows: Numbers, edges: Numbers) -> None:
-        """Note edges that are released.
-
-        Their rows, and their places, shape (x, 2).
-        """
-        self.gained.add(rows[~self.lost.remove(edge_keys(edges))])
-
-    def note_dropped(self, rows: Numbers, edges: Numbers) -> None:
-        """Note edges released no longer; others may take their rows."""
-        self.lost.add(edge_keys(edges)[~self.gained.remove(rows)])
-
-    def note_change(self, classes: Tie, ties: int = 1) -> None:
-        """Note that true ties between two classes came or went."""
-        self.stale[classes] = self.stale.get(classes, 0) + ties
-
-    def note_opened(self, classes: Tie, ties: int) -> None:
-        """Note that true ties between two classes can be shown by now."""
-        self.note_change(classes, ties)
-        self.opened.add(classes)
 
 
 class State:
@@ -185,23 +86,20 @@ class State:
         self.current = Current(-1, {}, {}, Turns())
         self.places = PlaceTable()
         self.people = PersonTable()
-        self.edges = ReleasedEdgeTable(self)
-        self.hidden_ties = HiddenTieTable(self)
-        self.cleared_edges = ClearedEdgeTable(self)
+        self.edges = ReleasedEdgeTable()
+        self.hidden_ties = HiddenTieTable()
+        self.cleared_edges = ClearedEdgeTable()
         self.tree = WaitingTree({})
         self.counts: dict[str, int] = {}
         self.n_cohorts = 0
 
     def following(self) -> State:
         """Return the next release's state, made of this one, which stays."""
-        after = State(0)
-        after.codes = self.codes.copy()
-        after.current = self.current.following()
-        after.places, after.people = self.places.copy(), self.people.copy()
-        after.edges, after.hidden_ties = self.edges.of(after), self.hidden_ties.of(after)
-        after.cleared_edges = self.cleared_edges.of(after)
-        after.tree = self.tree
-        after.counts, after.n_cohorts = dict(self.counts), self.n_cohorts
+        after = copy.copy(self)
+        after.codes, after.current = self.codes.copy(), self.current.following()
+        for name in ("places", "people", "edges", "hidden_ties", "cleared_edges"):
+            setattr(after, name, getattr(self, name).copy())
+        after.counts = dict(self.counts)
         return after
 
     @property
@@ -278,6 +176,123 @@ class State:
         graph = AttributedGraph.from_codes(schema, self.codes.categories, codes, position[ends])
         return graph, self.people.key[rows]
 
+    # -- pairs of classes ------------------------------------------------------------------------
+
+    def between(self, table: PairTable) -> RowsOfPairs:
+        """Return a table's rows of each two published classes."""
+        return table.derived(
+            "between", self._version(table), lambda: RowsOfPairs(self._between(table))
+        )
+
+    def class_pairs(self, table: PairTable, pairs: Numbers) -> Numbers:
+        """Return the published classes of the ends of a table's pairs, ascending.
+
+        -1 of withheld people.
+        """
+        return ascending(self._classes(table)[pairs])
+
+    @property
+    def n_inserted(self) -> Counter[Tie]:
+        """For two classes how many edges between them are no true ties."""
+        return self._n_labelled(FALSE, RESIDUAL, ENDED)
+
+    @property
+    def n_ended(self) -> Counter[Tie]:
+        """For two classes how many edges between them are `ENDED`."""
+        return self._n_labelled(ENDED)
+
+    @property
+    def n_young(self) -> Counter[Tie]:
+        """For two classes how many hidden ties are younger than both cohorts."""
+        ties = self.hidden_ties
+
+        def counted() -> Counter[Tie]:
+            born = np.append(self.places.born, NEVER)
+            later = born[self.people.place[ties.ends(np.arange(ties.n))]].max(axis=1)
+            return sums(self.between(ties), ties.began > later)
+
+        return ties.derived("n_young", self._version(ties), counted)
+
+    def _between(self, table: PairTable) -> Iterator[tuple[Tie, Integers]]:
+        rows = np.arange(table.n, dtype=np.int32)
+        # A free row's ends are nobody's.
+        classes = self._classes(table).astype(np.int32)[table.ends(rows)]
+        return by_classes(ascending(classes), rows)
+
+    def _classes(self, table: PairTable) -> Numbers:
+        """Return the published class of each number in a table, -1 for `NOBODY`."""
+        classes = np.append(self.places.cls, NOBODY)
+        if table is self.hidden_ties:
+            classes = classes[np.append(self.people.place, NOBODY)]
+        return classes
+
+    def _version(self, table: PairTable) -> tuple[int, ...]:
+        """Return what differs once a table's pairs, or their classes, are others."""
+        own = table.version("low") + self.places.version("cls")
+        return own + self.people.version("place") if table is self.hidden_ties else own
+
+    def _n_labelled(self, *labels: int) -> Counter[Tie]:
+        edges = self.edges
+        version = self._version(edges) + edges.version("is_true")
+        return edges.derived(
+            str(labels), version, lambda: sums(self.between(edges), np.isin(edges.is_true, labels))
+        )
+
+    # -- edges and ties --------------------------------------------------------------------------
+
+    def show(self, ends: Numbers, hidden_rows: Numbers | None = None) -> None:
+        """Release edges between places that have none: hidden ties, or inserted.
+
+        Parameters
+        ----------
+        ends:
+            int64, shape (x, 2): their places.
+        hidden_rows:
+            int64, shape (x,): the row of each in `hidden_ties`, or `NOBODY`; looked up if None.
+        """
+        ties = self.hidden_ties
+        rows = ties.rows_of(self.places.owner[ends]) if hidden_rows is None else hidden_rows
+        is_tie = rows != NOBODY
+        began = np.full(len(ends), NEVER)
+        began[is_tie] = ties.began[rows[is_tie]]
+        ties.free(rows[is_tie])
+        shown = self.edges.add_pairs(ends, is_true=np.where(is_tie, TRUE, FALSE), began=began)
+        self.current.note_shown(shown, ends)
+        self._touch(ends)
+
+    def hide(self, rows: Numbers) -> None:
+        """Release the edges in these rows no longer; true ties are held back."""
+        ends, is_tie = self.edges.pairs(rows), self.edges.is_true[rows] == TRUE
+        people, began = self.places.owner[ends[is_tie]], self.edges.began[rows[is_tie]]
+        self.edges.free(rows)
+        self.current.note_dropped(rows, ends)
+        self._touch(ends)
+        self.hold(people, began)
+
+    def hold(self, ties: Numbers, began: int | Numbers) -> None:
+        """Hold ties back, between rows of people: shape (x, 2)."""
+        self.hidden_ties.add_pairs(ties, since=self.current.number, began=began)
+
+    def label(self, rows: Numbers, what: int) -> None:
+        """Note whether edges are true ties; nothing visible happens."""
+        for pair, inside in by_classes(self.class_pairs(self.edges, self.edges.pairs(rows)), rows):
+            self.current.note_change(pair, len(inside))
+        self.edges.write(rows, is_true=what)
+
+    def relabel(self, rows: Numbers, began: int | Numbers) -> None:
+        """Let inserted edges stand for ties that were hidden: nothing visible happens."""
+        if len(rows):
+            self.label(rows, TRUE)
+            self.edges.write(rows, began=began)
+            self.count("relabelled", len(rows))
+
+    def remember_cleared(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:
+        """Note what a pair of classes shows before it is hidden."""
+        self.cleared_edges.add_pairs(ends, was_true=were_true.astype(np.int64))
+
+    def _touch(self, ends: Numbers) -> None:
+        self.current.touched.update(distinct(self.places.cohort[ends]).tolist())
+
     # -- people ----------------------------------------------------------------------------------
 
     def join(self, keys: Numbers, cls: Numbers, sensitive: Numbers) -> None:
@@ -291,7 +306,12 @@ class State:
         """Give places to people."""
         self.people.write(rows, place=places)
         self.places.write(places, owner=rows, kind=REAL)
-        self.hidden_ties.open(rows)
+        # Ties of theirs to others with a place can be shown from now on.
+        ties = self.hidden_ties.rows_around(rows)
+        classes = self.class_pairs(self.hidden_ties, self.hidden_ties.pairs(ties))
+        for pair, inside in by_classes(classes, ties):
+            self.current.note_opened(pair, len(inside))
+            self.hidden_ties.write(inside, since=self.current.number)
 
     def vacate(self, rows: Numbers) -> Numbers:
         """Turn people's places into counterfeits; the people are withheld. Returns the places.
@@ -307,8 +327,8 @@ class State:
         began = self.edges.began[edges[first]]
         self.people.write(rows, place=NOBODY, since=number)
         self.places.write(places, owner=NOBODY, kind=COUNTERFEIT, left=number)
-        self.edges.label(edges[first], RESIDUAL)
-        self.hidden_ties.hold(pairs, began)
+        self.label(edges[first], RESIDUAL)
+        self.hold(pairs, began)
         return places
 
     def remove_people(self, rows: Numbers) -> None:
@@ -375,7 +395,7 @@ class State:
         if not labels:
             return []
         gone = np.concatenate([self.places.members[label] for label in labels])
-        self.cleared_edges.forget_places(gone)
+        self.cleared_edges.free(self.cleared_edges.rows_around(gone))
         self.current.touched.difference_update(labels)
         published: list[int] = self.places.published[gone].tolist()
         self.places.free(gone)

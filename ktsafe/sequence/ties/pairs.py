@@ -15,7 +15,7 @@ from ktsafe.anonymization.pair_edges import realize
 from ktsafe.anonymization.pair_program import Edges, Pair, solve
 from ktsafe.anonymization.rewiring import supported
 from ktsafe.graph.numbering import edge_keys
-from ktsafe.sequence.memory.column_table import NEVER, NOBODY, Integers, among, positions
+from ktsafe.sequence.memory.column_table import NOBODY, Integers, among, positions
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import TURN
@@ -78,7 +78,7 @@ class PairOfClasses:
         position_of = np.empty(state.places.n, dtype=np.int32)
         position_of[places] = np.arange(len(places), dtype=np.int32)
         tables = (state.edges, state.hidden_ties, state.cleared_edges)
-        rows, hidden_rows, before = (table.between[classes] for table in tables)
+        rows, hidden_rows, before = (state.between(table)[classes] for table in tables)
 
         def in_pair(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
@@ -158,7 +158,7 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     Others are hidden, or no longer inserted.
     """
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
-    hide(state, pair.shown_rows[~among(known, wanted)])
+    state.hide(pair.shown_rows[~among(known, wanted)])
     new = edges[~among(wanted, known)]
     hidden = edge_keys(pair.hidden)
     order = np.argsort(hidden)
@@ -167,43 +167,7 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     hidden_rows = np.where(
         found[at] == edge_keys(new), np.append(pair.hidden_rows[order], NOBODY)[at], NOBODY
     )
-    _show(state, pair.places[new], hidden_rows)
-
-
-def hide(state: State, rows: NDArray[np.int64]) -> None:
-    """Release the edges in these rows no longer.
-
-    True ties are remembered as hidden.
-    """
-    ties = rows[state.edges.is_true[rows] == TRUE]
-    people, began = state.places.owner[state.edges.pairs(ties)], state.edges.began[ties]
-    state.edges.drop(rows)
-    state.hidden_ties.hold(people, began)
-
-
-def show(state: State, ends: NDArray[np.int64]) -> None:
-    """Release edges between places that have none.
-
-    Hidden ties of theirs, or inserted.
-    """
-    _show(state, ends, state.hidden_ties.rows_of(state.places.owner[ends]))
-
-
-def _show(state: State, ends: NDArray[np.int64], hidden_rows: NDArray[np.int64]) -> None:
-    is_true = hidden_rows != NOBODY
-    began = np.full(len(ends), NEVER)
-    began[is_true] = state.hidden_ties.began[hidden_rows[is_true]]
-    state.hidden_ties.free(hidden_rows[is_true])
-    state.edges.show(ends, began)
-
-
-def relabel(state: State, edges: NDArray[np.int64], began: int | NDArray[np.int64]) -> None:
-    """Let inserted edges stand for ties that were hidden: nothing visible happens."""
-    if not len(edges):
-        return
-    state.edges.label(edges, TRUE)
-    state.edges.write(edges, began=began)
-    state.count("relabelled", len(edges))
+    state.show(pair.places[new], hidden_rows)
 
 
 # Edges that pairs of classes can show next, and their choice.
@@ -306,7 +270,7 @@ def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[P
     known = [*numbers, *sorted(_with_ties(state).difference(numbers))]
     shown, ties = np.array([_counted(state, classes) for classes in known]).T
     is_planned = np.arange(len(known)) < len(pairs)
-    is_dark = np.array([c in state.cleared_edges.between for c in known]) & ~is_planned
+    is_dark = np.array([c in state.between(state.cleared_edges) for c in known]) & ~is_planned
     base = np.where(is_dark, ties, shown)
     wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)
     values = np.array(state.codes.classes, dtype=np.int64)
@@ -327,7 +291,7 @@ def _more_than_ties(state: State) -> int:
     slower. If planned pairs alone had fewer edges for it, they would lack them for a whole turn.
     """
     current = state.current
-    n_edges = {classes: len(rows) for classes, rows in state.edges.between.items()}
+    n_edges = {classes: len(rows) for classes, rows in state.between(state.edges).items()}
     then = sum(
         n * current.turns.share(current.number - current.planned.get(classes, current.number))
         for classes, n in n_edges.items()
@@ -373,18 +337,18 @@ def _cells(
 
 def _rest(state: State, n_candidates: int) -> Rest:
     """Return shown and hidden edges besides the candidate ties."""
-    n_edges = sum(map(len, state.edges.between.values()))
-    n_true = n_edges - sum(state.edges.n_inserted.values())
+    n_edges = sum(map(len, state.between(state.edges).values()))
+    n_true = n_edges - sum(state.n_inserted.values())
     return Rest(n_edges, n_true, n_true + len(state.hidden_ties.used()) - n_candidates)
 
 
 def _with_ties(state: State) -> set[Tie]:
     """Return the pairs of classes that have ties or show edges."""
-    return state.edges.between.keys() | state.hidden_ties.between.keys()
+    return state.between(state.edges).keys() | state.between(state.hidden_ties).keys()
 
 
 def _counted(state: State, classes: Tie) -> tuple[int, int]:
     """Return two classes' numbers of shown edges and of ties."""
-    n_edges = len(state.edges.between.get(classes, ()))
-    n_hidden = len(state.hidden_ties.between.get(classes, ()))
-    return n_edges, n_edges - state.edges.n_inserted.get(classes, 0) + n_hidden
+    n_edges = len(state.between(state.edges).get(classes, ()))
+    n_hidden = len(state.between(state.hidden_ties).get(classes, ()))
+    return n_edges, n_edges - state.n_inserted.get(classes, 0) + n_hidden

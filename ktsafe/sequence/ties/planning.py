@@ -31,10 +31,8 @@ from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties.pairs import (
     PairOfClasses,
     at_prices,
-    hide,
     planned,
     program,
-    show,
     show_exactly,
     true_ties,
 )
@@ -49,7 +47,7 @@ def plan_ties(context: StepContext) -> None:
     The others stay as they are.
     """
     state = context.state
-    before = _shown(state)
+    before = set(state.between(state.edges))
     state.current.turns.go_on(context.spec.options.max_age)
     renewed = to_renew(state)
     clear(state, renewed)
@@ -103,8 +101,8 @@ def _closeness(
 
 def _clear_least_true(state: State) -> None:
     """Clear pairs of classes until edges cost no more than none."""
-    shown = {classes: len(edges) for classes, edges in state.edges.between.items()}
-    inserted = {classes: state.edges.n_inserted[classes] for classes in shown}
+    shown = {classes: len(edges) for classes, edges in state.between(state.edges).items()}
+    inserted = {classes: state.n_inserted[classes] for classes in shown}
     worth = sum(shown.values()) - 2 * sum(inserted.values())
     if worth >= 0:
         return
@@ -130,7 +128,7 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     if not len(edges):
         stays = pair.what != ENDED
         were_true = np.isin(pair.what[stays], (TRUE, RESIDUAL))
-        state.cleared_edges.remember(pair.places[pair.shown[stays]], were_true)
+        state.remember_cleared(pair.places[pair.shown[stays]], were_true)
         state.current.stale[pair.classes] = pair.n_ties
         state.count("pairs_cleared")
     elif len(pair.shown):
@@ -138,11 +136,6 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     else:
         state.count("pairs_planned")
     show_exactly(state, pair, edges)
-
-
-def _shown(state: State) -> set[Tie]:
-    """Return the pairs of classes that show edges."""
-    return set(state.edges.between)
 
 
 def rewire_new_edges(context: StepContext, truth: Edges) -> None:
@@ -173,8 +166,8 @@ def rewire_new_edges(context: StepContext, truth: Edges) -> None:
         classes, shown, before, others, truth=truth, rng=rng, effort=effort, executor=executor
     )
     moved = (after != before).any(axis=1)
-    hide(state, new[moved])
-    show(state, after[moved].astype(np.int64))
+    state.hide(new[moved])
+    state.show(after[moved].astype(np.int64))
 
 
 def _note_plans(state: State, before: set[Tie]) -> None:
@@ -183,7 +176,7 @@ def _note_plans(state: State, before: set[Tie]) -> None:
     Of dark pairs it is forgotten once what they showed last is older than may be shown.
     """
     number, planned, turns = state.current.number, state.current.planned, state.current.turns
-    planned |= dict.fromkeys(_shown(state) - before, number)
+    planned |= dict.fromkeys(state.between(state.edges).keys() - before, number)
     for classes in [c for c, then in planned.items() if turns.was_last(number - then)]:
         del planned[classes]
     turns.forget(number - min(planned.values(), default=number))
@@ -191,8 +184,8 @@ def _note_plans(state: State, before: set[Tie]) -> None:
 
 def _is_due(state: State, classes: Tie) -> bool:
     """Whether two classes have hidden ties, and changed enough lately."""
-    n_hidden = len(state.hidden_ties.between.get(classes, ()))
-    n_true = len(state.edges.between[classes]) - state.edges.n_inserted[classes]
+    n_hidden = len(state.between(state.hidden_ties).get(classes, ()))
+    n_true = len(state.between(state.edges)[classes]) - state.n_inserted[classes]
     return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * (n_true + n_hidden)
 
 
@@ -211,15 +204,15 @@ SPREAD = 0.05
 
 def to_renew(state: State) -> list[Tie]:
     """Return the pairs of classes to hide now because of age."""
-    shown = list(state.edges.between)
-    turns = state.current.turns
+    edges, turns = state.between(state.edges), state.current.turns
+    shown = list(edges)
     # What a first release shows is as if it were one release old: a share of it goes dark, too.
     number, planned = state.current.number, state.current.planned
     age = {classes: number - planned.get(classes, number - 1) for classes in shown}
-    n_edges = {c: len(state.edges.between[c]) for c in shown}
+    n_edges = {c: len(rows) for c, rows in edges.items()}
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
     # What is dark now is shown again in the next release.
-    n_all = sum(n_edges.values()) + sum(map(len, state.cleared_edges.between.values()))
+    n_all = sum(n_edges.values()) + sum(map(len, state.between(state.cleared_edges).values()))
     # What goes later is the oldest pairs but for a share of each release that they have left. So
     # there is room for all that waited for a turn.
     due = room = 0.0
@@ -267,6 +260,6 @@ def _spread(
 
 def _staleness(state: State, classes: Tie) -> float:
     """Return a pair's ended edges and hidden young ties, per true."""
-    n_stale = state.edges.n_ended[classes] + state.hidden_ties.n_young[classes]
-    n_true = len(state.edges.between[classes]) - state.edges.n_inserted[classes]
+    n_stale = state.n_ended[classes] + state.n_young[classes]
+    n_true = len(state.between(state.edges)[classes]) - state.n_inserted[classes]
     return n_stale / max(n_true, 1)

@@ -14,8 +14,8 @@ from typing import Any, Final
 from unittest import mock
 
 from ktsafe.anonymization.pair_program import solve
+from ktsafe.sequence.memory.current_release import Current
 from ktsafe.sequence.memory.sequence_tables import FALSE
-from ktsafe.sequence.memory.state import Current
 
 Changed = Mapping[str, Any]
 
@@ -37,13 +37,15 @@ TIES: Final[dict[str, Changed]] = {
     "inserted edges always gain": {"ties.pairs.GAIN_MIN": -9.0},
     "least change before a pair is looked at": {"ties.planning.STALE_MIN": 0.0},
     "raises": {"ties.planning.STALE_MIN": 9.0},
-    "raises where newcomers come": {"memory.state.Current.note_opened": Current.note_change},
+    "raises where newcomers come": {
+        "memory.current_release.Current.note_opened": Current.note_change
+    },
     "longer search for raises": {
         "ties.pairs.solve": lambda program, rng, effort="": solve(program, rng=rng, effort="fast")
     },
     "exchanged ends": {"ties.planning.rewire_new_edges": _nothing},
     "cost at most 1": {"ties.planning._clear_least_true": _nothing},
-    "edges that return": {"memory.sequence_tables.ClearedEdgeTable.remember": _nothing},
+    "edges that return": {"memory.state.State.remember_cleared": _nothing},
     "ended ties do not return": {"step.ENDED": FALSE},
 }
 """By what it does: what plans ties."""

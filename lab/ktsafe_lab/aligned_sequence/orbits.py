@@ -15,7 +15,6 @@ from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties.pairs import hide, relabel, show
 
 
 def following(state: State, places: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -47,7 +46,7 @@ def show_what_is_half_true(context: StepContext) -> None:
     is_shown = shown_as != NOBODY
     began = state.hidden_ties.began[hidden_ties[is_shown]]
     state.hidden_ties.free(hidden_ties[is_shown])
-    relabel(state, shown_as[is_shown], began)
+    state.relabel(shown_as[is_shown], began)
     edges = state.edges.used()
     hidden = state.people.place[state.hidden_ties.pairs(state.hidden_ties.used())]
     hidden = np.sort(hidden[(hidden != NOBODY).all(axis=1)], axis=1)
@@ -60,8 +59,8 @@ def show_what_is_half_true(context: StepContext) -> None:
     true = np.bincount(number[is_true], minlength=len(keys))
     shown = np.bincount(number[: len(edges)], minlength=len(keys)) > 0
     worth = 2 * true >= _sizes(state, keys)
-    hide(state, state.edges.rows_of(orbits_of(state, ends[first[shown & ~worth]])))
-    show(state, orbits_of(state, ends[first[worth & ~shown]]))
+    state.hide(state.edges.rows_of(orbits_of(state, ends[first[shown & ~worth]])))
+    state.show(orbits_of(state, ends[first[worth & ~shown]]))
     state.count("orbits_dropped", int(np.count_nonzero(shown & ~worth)))
     state.count("orbits_shown", int(np.count_nonzero(worth & ~shown)))
 

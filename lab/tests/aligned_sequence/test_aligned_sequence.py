@@ -241,7 +241,7 @@ def test_a_group_changes_its_class_when_its_people_agree() -> None:
     shown = after.graph.codes[np.isin(after.keys, together), 0]
     assert {after.graph.categories[0][code] for code in shown.tolist()} == {"y"}
     twin = AlignedSequence.from_pages(dict(sequence.pages()))
-    known, again = (each._state.edges.between for each in (sequence, twin))
+    known, again = (each._state.between(each._state.edges) for each in (sequence, twin))
     assert {k: v.tolist() for k, v in known.items()} == {k: v.tolist() for k, v in again.items()}
 
 
@@ -294,7 +294,7 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     label = state.places.cohort[state.edges.pairs(state.edges.used()[:1])[0, 0]]
     place = state.places.members[label][0]
     if harm == "edge":
-        state.edges.drop(state.edges.used()[:1])
+        state.hide(state.edges.used()[:1])
     elif harm == "member":
         state.places.write(place, cohort=99)
     elif harm == "ever":

@@ -114,17 +114,17 @@ def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyP
     """That of which the greatest share ended, where cells may lose as much as they like."""
     monkeypatch.setattr(planning, "SPREAD", 1.0)
     state = World(60, 200, 1).begin()._state
-    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
-    rows = state.edges.between[classes]
+    classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
+    rows = state.between(state.edges)[classes]
     pass_by(state, 9, pairs_of(state))
-    state.edges.label(rows[state.edges.is_true[rows] == TRUE][:3], ENDED)
+    state.label(rows[state.edges.is_true[rows] == TRUE][:3], ENDED)
     assert to_renew(state)[0] == classes
 
 
 def test_what_waited_for_a_turn_goes_and_nothing_else() -> None:
     """However long it waited beyond that, and however little of the room it takes."""
     state = World(400, 2000, 3).begin(max_age=12)._state
-    pairs = sorted(state.edges.between)
+    pairs = sorted(state.between(state.edges))
     for waited in (10, 11, 12, 14):
         pass_by(state, waited, pairs)
         young = pairs[len(pairs) // 3 :]
@@ -137,10 +137,10 @@ def test_dark_pairs_are_of_different_cells() -> None:
     state = World(400, 2000, 0).begin(max_age=12)._state
     pass_by(state, 3, pairs_of(state))
     dark = set(to_renew(state))
-    shown = sorted(state.edges.between)
+    shown = sorted(state.between(state.edges))
     is_dark = np.array([c in dark for c in shown])
     assert 0 < is_dark.sum() < len(shown) / 2
-    n_edges = np.array([len(state.edges.between[c]) for c in shown])
+    n_edges = np.array([len(state.between(state.edges)[c]) for c in shown])
     for cell in cells_of(np.array(state.codes.classes), np.array(shown)):
         n_pairs, before, dark_edges = (
             np.bincount(cell),
@@ -153,10 +153,10 @@ def test_dark_pairs_are_of_different_cells() -> None:
 def test_ended_ties_do_not_return() -> None:
     """A pair that goes dark forgets them: what it showed comes back without them."""
     state = World(60, 200, 1).begin()._state
-    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
-    rows = state.edges.between[classes]
+    classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
+    rows = state.between(state.edges)[classes]
     ended = rows[state.edges.is_true[rows] == TRUE][:3]
-    state.edges.label(ended, ENDED)
+    state.label(ended, ENDED)
     shown, gone = (set(map(tuple, state.edges.pairs(part).tolist())) for part in (rows, ended))
     clear(state, [classes])
     pair = PairOfClasses.of(state, classes)
@@ -185,7 +185,7 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
         changes = Changes(left=np.array([key]), ties_removed=np.array([other]))
         ends = [int(place_of(twin, k)) for k in other]
         both = np.array([*((place, v) for v in shown), ends])
-        pairs = sorted(set(map(tuple, twin._state.edges.class_pairs(both).tolist())))
+        pairs = sorted(set(map(tuple, twin._state.class_pairs(twin._state.edges, both).tolist())))
         if is_dark:
             clear(twin._state, pairs)
             apply(StepContext(twin._state, twin._spec, np.random.default_rng(0)), changes)

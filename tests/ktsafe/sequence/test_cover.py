@@ -13,7 +13,8 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.graph.numbering import edge_ends, edge_keys
 from ktsafe.sequence import gate
 from ktsafe.sequence.gate import check_cover, visible_changes
-from ktsafe.sequence.memory.state import Current, State
+from ktsafe.sequence.memory.current_release import Current
+from ktsafe.sequence.memory.state import State
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
 
@@ -47,7 +48,7 @@ def test_changes_are_those_counted_one_by_one(seed: int, share: float) -> None:
     state = sequence._state
     state.current = Current(2, {}, {}, state.current.turns)
     for classes in pairs_of(state):
-        rows = np.array(sorted(state.edges.between[classes]), dtype=np.int64)
+        rows = np.array(sorted(state.between(state.edges)[classes]), dtype=np.int64)
         some = rows[rng.random(len(rows)) < share]
         if rng.random() < 0.5:
             state.current.gained.add(some)

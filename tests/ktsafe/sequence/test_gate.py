@@ -44,7 +44,7 @@ def of_other_classes(state: State, label: int) -> None:
 
 def lacking_an_edge(state: State, label: int) -> None:
     """Let one member have a neighbour less."""
-    state.edges.drop(state.edges.rows_around(state.places.members[label][-1:])[:1])
+    state.hide(state.edges.rows_around(state.places.members[label][-1:])[:1])
 
 
 def ever_sensitive(state: State, label: int) -> None:

@@ -47,7 +47,7 @@ def test_no_release_loses_most_of_its_edges(seed: int) -> None:
         # Readers are told of one pair of classes, as old as the oldest that it shows.
         assert len(released.planned) == 1
         assert not released.dark
-        shows = sequence._state.edges.between
+        shows = sequence._state.between(sequence._state.edges)
         ages = [at for pair, at in sequence._state.current.planned.items() if pair in shows]
         assert released.planned[0].release == min(ages)
     assert was_dark

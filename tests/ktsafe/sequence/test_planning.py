@@ -18,9 +18,10 @@ from ktsafe.anonymization.request import Aim
 from ktsafe.anonymization.rewiring import SUPPORT, closeness
 from ktsafe.graph.datasets import social_feed
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence.memory.current_release import Current
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
-from ktsafe.sequence.memory.state import Current, State
+from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import TURN, Turns
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import pairs as next_edges
@@ -36,14 +37,14 @@ NEVER = 10**9
 
 def pairs_of(state: State) -> list[Tie]:
     """Return all pairs of classes with ties or edges."""
-    return sorted(state.hidden_ties.between.keys() | state.edges.between.keys())
+    return sorted(state.between(state.hidden_ties).keys() | state.between(state.edges).keys())
 
 
 def cost_between(sequence: SequenceEngine, classes: Tie) -> tuple[int, int]:
     """Count, one by one, edges that differ from the truth between two classes, and true ties."""
     state = sequence._state
-    shown = [state.edges.is_true[edge] == TRUE for edge in state.edges.between[classes]]
-    hidden = len(state.hidden_ties.between[classes])
+    shown = [state.edges.is_true[edge] == TRUE for edge in state.between(state.edges)[classes]]
+    hidden = len(state.between(state.hidden_ties)[classes])
     return hidden + shown.count(False), hidden + shown.count(True)
 
 
@@ -100,12 +101,12 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     sequence = world.begin()
     state = sequence._state
     truest = min(
-        state.edges.between,
-        key=lambda c: state.edges.n_inserted[c] / max(len(state.edges.between[c]), 1),
+        state.between(state.edges),
+        key=lambda c: state.n_inserted[c] / max(len(state.between(state.edges)[c]), 1),
     )
     for classes in pairs_of(state):
         if classes != truest:
-            state.edges.label(state.edges.between[classes], FALSE)
+            state.label(state.between(state.edges)[classes], FALSE)
     cost, ties = np.sum([cost_between(sequence, c) for c in pairs_of(state)], axis=0)
     assert cost > ties
     state.current = Current(0, {}, state.current.planned, Turns())
@@ -113,7 +114,7 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     costs = {c: cost_between(sequence, c) for c in pairs_of(state)}
     cost, ties = np.sum(list(costs.values()), axis=0)
     assert cost <= ties
-    assert truest in state.edges.between
+    assert truest in state.between(state.edges)
 
 
 @settings(max_examples=10, deadline=None)
@@ -132,10 +133,11 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
         assert [len(list(run)) for _, run in itertools.groupby(labels)] == pair.sizes.tolist()
         edges = {frozenset(ends) for ends in pair.places[pair.shown].tolist()}
         assert edges == {
-            frozenset(ends) for ends in state.edges.pairs(state.edges.between[classes]).tolist()
+            frozenset(ends)
+            for ends in state.edges.pairs(state.between(state.edges)[classes]).tolist()
         }
         n_inserted = np.count_nonzero(pair.what != TRUE)
-        assert n_inserted == state.edges.n_inserted[classes]
+        assert n_inserted == state.n_inserted[classes]
         cost = len(pair.hidden) + n_inserted
         assert (cost, pair.n_ties) == cost_between(sequence, classes)
         assert len(pair.ties) == pair.n_ties
@@ -148,9 +150,9 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     """The edges are kept, true or inserted, and forgotten with the next plan or their places."""
     sequence = World(60, 200, 1).begin()
     state = sequence._state
-    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+    classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     pair = PairOfClasses.of(state, classes)
-    state.cleared_edges.remember(pair.places[pair.shown], pair.what == TRUE)
+    state.remember_cleared(pair.places[pair.shown], pair.what == TRUE)
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
@@ -197,11 +199,11 @@ def test_a_cleared_pair_is_planned_in_the_next_release() -> None:
         for _ in range(number):
             sequence.advance(world.change(ties=0), rng)
         state = sequence._state
-        classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+        classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
         clear(state, [classes])
         sequence.advance(world.change(ties=0), rng)
         state = sequence._state
-        assert classes in state.edges.between
+        assert classes in state.between(state.edges)
         assert state.current.planned[classes] == number + 1
 
 
@@ -229,7 +231,7 @@ def test_ties_gain_more_the_closer_their_ends_are() -> None:
     hidden = state.people.place[state.hidden_ties.pairs(state.hidden_ties.used())]
     shown = state.edges.pairs(state.edges.used()[state.edges.is_true[state.edges.used()] == TRUE])
     assert as_set(truth) == as_set(np.concatenate((hidden, shown)))
-    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+    classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     pair = PairOfClasses.of(state, classes)
     edges, is_tie = pair.candidates
     assert is_tie.all()
@@ -255,22 +257,22 @@ def test_a_first_release_is_as_dark_as_it_makes_up_for() -> None:
     first = Changes.of_graph(graph, np.arange(len(kinds)))
     sequence = SequenceEngine.begin(schema, PARAMS, SequenceOptions(effort="fast"), first, rng)
     state = sequence._state
-    dark = {c for c, rows in state.cleared_edges.between.items() if len(rows)}
+    dark = {c for c, rows in state.between(state.cleared_edges).items() if len(rows)}
     n_dark, n_shown = (
-        sum(map(len, table.between.values())) for table in (state.cleared_edges, state.edges)
+        sum(map(len, state.between(table).values())) for table in (state.cleared_edges, state.edges)
     )
     share = state.current.turns.share(0) / TURN
     assert 0.5 * share < n_dark / (n_dark + n_shown) <= share
-    assert not dark & state.edges.between.keys()
+    assert not dark & state.between(state.edges).keys()
     assert not dark & state.current.planned.keys()
     sequence.advance(Changes(), rng)
-    assert dark <= sequence._state.edges.between.keys()
+    assert dark <= sequence._state.between(sequence._state.edges).keys()
 
 
 def test_young_ties_gain_more_the_fewer_they_are() -> None:
     """`YOUNG` for a single one, nothing where half of the pair's ties are young."""
     state = World(60, 200, 1).begin()._state
-    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+    classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     pair = PairOfClasses.of(state, classes)
     before = math.inf
     for n_young in (0, 1, pair.n_ties // 3, pair.n_ties // 2 + 1, pair.n_ties):

@@ -43,9 +43,9 @@ def derived(state: State) -> dict[str, object]:
     }
     mappings = {
         "members": places.members,
-        "edges": edges.between,
-        "held": hidden_ties.between,
-        "former": state.cleared_edges.between,
+        "edges": state.between(edges),
+        "held": state.between(hidden_ties),
+        "former": state.between(state.cleared_edges),
     }
     return {
         "arrays": {name: [numbers.tolist() for numbers in known] for name, known in arrays.items()},
@@ -53,9 +53,7 @@ def derived(state: State) -> dict[str, object]:
             name: {key: sorted(rows) for key, rows in known.items()}
             for name, known in mappings.items()
         },
-        "counts": [
-            dict(+known) for known in (edges.n_inserted, edges.n_ended, hidden_ties.n_young)
-        ],
+        "counts": [dict(+known) for known in (state.n_inserted, state.n_ended, state.n_young)],
         "cohorts_of": places.cohorts_of,
         "planned": state.current.planned,
     }
@@ -165,7 +163,7 @@ def careless(context: StepContext) -> None:
     """Drop one edge that is no tie, and so leave its ends fewer neighbours than their cohorts."""
     plan_ties(context)
     edges = context.state.edges
-    edges.drop(edges.used()[edges.is_true[edges.used()] != TRUE][:1])
+    context.state.hide(edges.used()[edges.is_true[edges.used()] != TRUE][:1])
 
 
 def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

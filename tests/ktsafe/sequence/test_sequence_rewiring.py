@@ -13,8 +13,9 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.graph.datasets import FeedRates, SocialNetwork
 from ktsafe.graph.numbering import edge_keys
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence.memory.current_release import NumberList
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
-from ktsafe.sequence.memory.state import NumberList, State
+from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import planning
 from ktsafe.sequence.ties.pairs import true_ties

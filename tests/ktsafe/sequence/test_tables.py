@@ -15,8 +15,8 @@ from ktsafe.sequence.memory.column_table import (
     among,
     distinct,
 )
+from ktsafe.sequence.memory.current_release import NumberList
 from ktsafe.sequence.memory.sequence_tables import PersonTable, by_classes
-from ktsafe.sequence.memory.state import NumberList
 
 
 class Pairs(PairTable):
@@ -146,7 +146,7 @@ def test_a_table_is_packed_where_most_is_free(seed: int, share: float) -> None:
         found = each.rows_of(ends)
         assert np.array_equal(each.pairs(found[found >= 0]), known)
     if is_packed:
-        assert twin.stamp("low") != table.stamp("low")
+        assert twin.version("low") != table.version("low")
         assert twin.add(2, low=np.array([1, 2]), high=7).tolist() == [twin.n - 2, twin.n - 1]
 
 

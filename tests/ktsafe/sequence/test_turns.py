@@ -152,9 +152,9 @@ def test_pairs_show_their_ties_where_turns_get_slower() -> None:
         sequence.advance(world.change(ties=0), rng)
     state = sequence._state
     edges, hidden, inserted = (
-        Counter({c: len(rows) for c, rows in state.edges.between.items()}),
-        Counter({c: len(rows) for c, rows in state.hidden_ties.between.items()}),
-        state.edges.n_inserted,
+        Counter({c: len(rows) for c, rows in state.between(state.edges).items()}),
+        Counter({c: len(rows) for c, rows in state.between(state.hidden_ties).items()}),
+        state.n_inserted,
     )
     later = [c for c in edges if state.current.planned[c] > changed]
     assert later
