@@ -34,7 +34,7 @@ Numbers = NDArray[np.int64]
 Integers = NDArray[np.signedinteger[Any]]
 
 
-class Column:
+class TableColumn:
     """A column of a table: read as a frozen array, shape (n,)."""
 
     def __set_name__(self, table: type[ColumnTable], name: str) -> None:

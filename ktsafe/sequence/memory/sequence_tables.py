@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ktsafe.sequence.memory.column_table import (
     FREE,
     NOBODY,
-    Column,
+    TableColumn,
     ColumnTable,
     Integers,
     Numbers,
@@ -64,16 +64,16 @@ class PlaceTable(ColumnTable):
 
     name = "places"
     reuses = False
-    published = Column()
-    cls = Column()
-    sensitive = Column()
-    ever = Column()
-    cohort = Column()
-    owner = Column()
-    kind = Column()
-    born = Column()
-    left = Column()
-    value_at = Column()
+    published = TableColumn()
+    cls = TableColumn()
+    sensitive = TableColumn()
+    ever = TableColumn()
+    cohort = TableColumn()
+    owner = TableColumn()
+    kind = TableColumn()
+    born = TableColumn()
+    left = TableColumn()
+    value_at = TableColumn()
 
     @property
     def members(self) -> dict[int, Numbers]:
@@ -117,11 +117,11 @@ class PersonTable(ColumnTable):
     """
 
     name = "people"
-    key = Column()
-    place = Column()
-    cls = Column()
-    sensitive = Column()
-    since = Column()
+    key = TableColumn()
+    place = TableColumn()
+    cls = TableColumn()
+    sensitive = TableColumn()
+    since = TableColumn()
 
     def rows_of(self, keys: Numbers) -> Numbers:
         """Return the row of each key; -1 if there is none."""
@@ -168,8 +168,8 @@ class ReleasedEdgeTable(PairTable):
     """
 
     name = "edges"
-    is_true = Column()
-    began = Column()
+    is_true = TableColumn()
+    began = TableColumn()
 
 
 class HiddenTieTable(PairTable):
@@ -182,8 +182,8 @@ class HiddenTieTable(PairTable):
     """
 
     name = "held"
-    since = Column()
-    began = Column()
+    since = TableColumn()
+    began = TableColumn()
 
 
 class ClearedEdgeTable(PairTable):
@@ -196,7 +196,7 @@ class ClearedEdgeTable(PairTable):
     """
 
     name = "former"
-    was_true = Column()
+    was_true = TableColumn()
 
 
 def by_classes(classes: Integers, rows: NDArray[Whole]) -> Iterator[tuple[Tie, NDArray[Whole]]]:
