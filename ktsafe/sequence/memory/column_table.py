@@ -159,7 +159,7 @@ class ColumnTable:
         return self._free
 
     def _grow(self, n: int) -> None:
-        """Have n rows; with room for a sixteenth more, so that few additions copy all."""
+        """Have n rows. Spare room lets few additions copy all."""
         if n > self._rows.shape[1]:
             more = np.zeros((len(self.columns), n + n // 16 - self.n), dtype=self.kept_as)
             self._rows = np.hstack((self._rows[:, : self.n], more))
@@ -167,7 +167,7 @@ class ColumnTable:
 
 
 class PairTable(ColumnTable):
-    """Pairs of numbers, each once, ascending; and columns that say something of them.
+    """Pairs of numbers, each once, ascending, and more about each.
 
     All numbers are below 2**31 - 1 and kept as int32. `pairs` gives int64: of two numbers a key is
     made, which would overflow without a word. Other columns are only compared.
@@ -180,7 +180,7 @@ class PairTable(ColumnTable):
     kept_as = np.int32
 
     def add_pairs(self, pairs: Numbers, **others: int | Numbers) -> Numbers:
-        """Write new rows by their pairs, in any direction, and the other columns."""
+        """Write new rows: pairs in any direction, and the other columns."""
         low, high = ascending(pairs).T
         return self.add(len(pairs), low=low, high=high, **others)
 
@@ -201,7 +201,7 @@ class PairTable(ColumnTable):
         return self.ends(rows).astype(np.int64)
 
     def ends(self, rows: Integers) -> NDArray[np.int32]:
-        """Return what `pairs` does, as int32: no keys may be made of it."""
+        """Return pairs as int32, of which no keys may be made."""
         low, high = self._rows[:2, : self.n]
         found: NDArray[np.int32] = np.column_stack((low[rows], high[rows]))
         return found

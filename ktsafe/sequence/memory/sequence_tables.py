@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ktsafe.sequence.memory.column_table import (
     FREE,
     NOBODY,
-    TableColumn,
     ColumnTable,
     Integers,
     Numbers,
     PairTable,
+    TableColumn,
     Whole,
 )
 

@@ -220,7 +220,7 @@ class State:
         return by_classes(ascending(classes), rows)
 
     def _classes(self, table: PairTable) -> Numbers:
-        """Return the published class of each number in a table, -1 for `NOBODY`."""
+        """Return the published class of each number in a table, else -1."""
         classes = np.append(self.places.cls, NOBODY)
         if table is self.hidden_ties:
             classes = classes[np.append(self.people.place, NOBODY)]
@@ -261,7 +261,7 @@ class State:
         self._touch(ends)
 
     def hide(self, rows: Numbers) -> None:
-        """Release the edges in these rows no longer; true ties are held back."""
+        """Release edges no longer, and hold back true ties."""
         ends, is_tie = self.edges.pairs(rows), self.edges.is_true[rows] == TRUE
         people, began = self.places.owner[ends[is_tie]], self.edges.began[rows[is_tie]]
         self.edges.free(rows)
