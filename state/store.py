@@ -66,7 +66,7 @@ class GraphStore(abc.ABC):
     ledger: Ledger
 
     def __init__(self, database: Storage, recovered: Recovered) -> None:
-        self._database = database
+        self.database = database
         self._known = recovered.known
         self._names = recovered.attributes
         self._secret = recovered.secret
@@ -132,14 +132,14 @@ class GraphStore(abc.ABC):
     def people(self) -> dict[str, int]:
         """Return the lives that go on, by id."""
         with self._lock:
-            places = self._folded().places
+            places = self.folded().places
             with self._checked():
                 return dict(zip(places.ids(), places.lives_given().tolist(), strict=True))
 
     def lives(self) -> NDArray[np.int64]:
         """Return the lives that go on, int64, by vertex number."""
         with self._lock:
-            return self._folded().places.lives_given()
+            return self.folded().places.lives_given()
 
     def kinds(self) -> list[str]:
         """Return the kinds of ties that events named so far."""
@@ -160,13 +160,13 @@ class GraphStore(abc.ABC):
         """Return held rows by the keys of `ktsafe.state.rows`."""
         with self._lock:
             self._check_usable()
-            return self._database.get_many(keys.ROWS, names)
+            return self.database.get_many(keys.ROWS, names)
 
     def rows_from(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield held rows by key prefix, ascending."""
         with self._lock:
             self._check_usable()
-            return self._database.scan_from(keys.ROWS, prefix)
+            return self.database.scan_from(keys.ROWS, prefix)
 
     def rows_logged(self) -> LoggedRows:
         """Return what rows of ties said since the last fold."""
@@ -174,7 +174,7 @@ class GraphStore(abc.ABC):
             self._check_usable()
             if self._rows is None:
                 with self._checked():
-                    log = self._database.all(keys.CHANGES)
+                    log = self.database.all(keys.CHANGES)
                     self._rows = change_log.rows_of(change_log.decoded(log))
             return self._rows
 
@@ -242,16 +242,16 @@ class GraphStore(abc.ABC):
                     self._keep_cut(cut)
                     self.ledger.cut_taken(cut)
             if cut is not None:
-                self._at_cut = self._arrays(self._folded())
+                self._at_cut = self._arrays(self.folded())
             is_short = cut is not None and self.holds_rows  # A cut leaves rows in memory.
             most = LOGGED_MIN if is_short else max(LOGGED_MIN, self._n_ties() // LOGGED_PART)
             if progress.n_logged > most:
-                self._fold()
+                self.fold()
 
     def snapshot(self) -> GraphSnapshot:
         """Return the graph as of the last commit."""
         with self._lock:
-            arrays, ids = self._arrays(self._folded())
+            arrays, ids = self._arrays(self.folded())
         return arrays.snapshot(ids)
 
     def cut_snapshot(self) -> GraphSnapshot | None:
@@ -301,8 +301,8 @@ class GraphStore(abc.ABC):
             self._check_usable()
             n_ended = self._progress.n_ended
             self.thaw()  # A copy that is being made begins again, without the deleted.
-            self._fold()
-            self._database.scrub()
+            self.fold()
+            self.database.scrub()
             with self._all_or_closed("scrub"):
                 progress = msgspec.structs.replace(self._progress, n_scrubbed=n_ended)
                 self._write({}, progress)
@@ -349,7 +349,7 @@ class GraphStore(abc.ABC):
 
     def _check_usable(self) -> None:
         if not self._is_open:
-            raise StateUnusable("use the store", str(self._database.path), "It is closed.")
+            raise StateUnusable("use the store", str(self.database.path), "It is closed.")
         if self._failed is not None:
             raise self._failed
 
@@ -357,7 +357,7 @@ class GraphStore(abc.ABC):
     def _all_or_closed(self, op: str) -> Iterator[None]:
         """Write inside; close for good if the disk's state is unknown."""
         hint = "An earlier write failed. Start again to go on from the disk."
-        self._failed = StateUnusable(op, str(self._database.path), hint)
+        self._failed = StateUnusable(op, str(self.database.path), hint)
         yield
         self._failed = None
 
@@ -367,24 +367,24 @@ class GraphStore(abc.ABC):
         try:
             yield
         except (LookupError, ValueError, msgspec.DecodeError) as error:
-            raise corrupted(self._database.path) from error
+            raise corrupted(self.database.path) from error
 
-    def _folded(self) -> Folded:
+    def folded(self) -> Folded:
         """Return the graph as of the last commit; nothing is written."""
         self._check_usable()
         graph, self._graph = self._graph, None  # Nobody knows what an error leaves of it.
         with self._checked():
             if graph is None:
-                graph = Folded(self._database, self._known, self._progress)
+                graph = Folded(self.database, self._known, self._progress)
             else:
                 graph.follow(self._progress)
         self._progress = msgspec.structs.replace(self._progress, **graph.counts)
         self._graph = graph
         return graph
 
-    def _fold(self) -> None:
+    def fold(self) -> None:
         """Write what became of the graph since the last fold."""
-        graph = self._folded()
+        graph = self.folded()
         if self._progress.n_log or self._horizon_us is not None:
             with self._all_or_closed("fold"):
                 with self._checked():
@@ -402,7 +402,7 @@ class GraphStore(abc.ABC):
     def _records(self, aliases: Sequence[bytes]) -> list[VertexRecord | None]:
         with self._lock:
             self._check_usable()
-            values = self._database.get_many(keys.PEOPLE, aliases)
+            values = self.database.get_many(keys.PEOPLE, aliases)
         with self._checked():
             return [None if value is None else decoded(value) for value in values]
 
@@ -427,7 +427,7 @@ class GraphStore(abc.ABC):
         identity: Mapping[str, str] | None = None,
     ) -> None:
         """Write a commit in one synced batch, then move the positions."""
-        batch = self._database.batch()
+        batch = self.database.batch()
         for family, rows in writes.items():
             batch.write(family, rows)
         progress = msgspec.structs.replace(progress, commits=self._progress.commits + 1)
@@ -435,7 +435,7 @@ class GraphStore(abc.ABC):
         known = self._known
         meta = meta_rows(known.origins, known.kinds, self._names, at, identity, progress)
         batch.write(keys.META, meta)
-        self._database.commit(batch)
+        self.database.commit(batch)
         self._committed(progress.commits)
         self._progress = progress
         self._positions.update({(p[0], p[1]): Position(*to) for p, to in at.items()})
@@ -446,24 +446,24 @@ class GraphStore(abc.ABC):
         with self._lock:
             self._check_usable()
             with self._all_or_closed("write the ledger"):
-                batch = self._database.batch()
+                batch = self.database.batch()
                 batch.write(keys.LEDGER, entries)
                 batch.write(keys.PAGES, pages)
                 # Counts of a cut are durable with its release.
                 batch.write(keys.META, {keys.META_PROGRESS: msgspec.msgpack.encode(self._progress)})
-                self._database.commit(batch)
+                self.database.commit(batch)
                 # What no feed can rebuild does not stay in the tail of a log for long.
-                self._database.flush(keys.LEDGER)
+                self.database.flush(keys.LEDGER)
                 if pages:
-                    self._database.flush(keys.PAGES)
+                    self.database.flush(keys.PAGES)
 
     def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
         with self._lock:
             self._check_usable()
-            return self._database.get_many(keys.PAGES, names)
+            return self.database.get_many(keys.PAGES, names)
 
     def _drop_pages(self, prefix: bytes) -> None:
         with self._lock:
             self._check_usable()
             with self._all_or_closed("write the ledger"):
-                self._database.drop(keys.PAGES, prefix)
+                self.database.drop(keys.PAGES, prefix)

@@ -95,11 +95,11 @@ class SequenceEngine:
     def __init__(
         self, state: State, schema: Schema, params: PrivacyParams, options: SequenceOptions
     ) -> None:
-        self._state = state
+        self.state = state
         self._schema = schema
         self.params = params
         self.options = options
-        self._spec = SequenceSpec.of(schema, params, options)
+        self.spec = SequenceSpec.of(schema, params, options)
 
     @classmethod
     def begin(
@@ -142,19 +142,19 @@ class SequenceEngine:
             If the release does not satisfy the certificate: it must not be published.
         """
         # The next release is made of a copy, so the former state is kept until there is one.
-        after = self._state.following()
-        step = make_release(StepContext(after, self._spec, rng, executor), changes)
-        self._state = after
+        after = self.state.following()
+        step = make_release(StepContext(after, self.spec, rng, executor), changes)
+        self.state = after
         return step
 
     @property
     def release(self) -> int:
         """Index of the current release, 0 for the first."""
-        return self._state.current.number
+        return self.state.current.number
 
     def released(self) -> Released:
         """Return the current release; a whole scan."""
-        state = self._state
+        state = self.state
         order = self._order()
         position = np.full(state.places.n, -1, dtype=np.int64)
         position[order] = np.arange(len(order))
@@ -174,7 +174,7 @@ class SequenceEngine:
 
         A class in parts counts as one: it is as old as the oldest that it shows.
         """
-        state = self._state
+        state = self.state
         values = state.codes.class_values()
         oldest: tuple[dict[Pair, int], dict[Pair, int]] = {}, {}
         for classes, release in state.current.planned.items():
@@ -191,8 +191,8 @@ class SequenceEngine:
 
         What was planned while that was more may, once it was lowered.
         """
-        current, max_age = self._state.current, self.options.max_age
-        ages = {current.number - current.planned[c] for c in self._state.between(self._state.edges)}
+        current, max_age = self.state.current, self.options.max_age
+        ages = {current.number - current.planned[c] for c in self.state.between(self.state.edges)}
         least = share_of_turn(0.0, max_age)
         return all(current.turns.is_last(age, (max_age - age) * least) for age in ages)
 
@@ -201,7 +201,7 @@ class SequenceEngine:
 
         It is a whole scan.
         """
-        return self._state.truth(self._schema)
+        return self.state.truth(self._schema)
 
     def values_of(self, keys: NDArray[np.int64]) -> list[tuple[str, ...]]:
         """Return what people had as of the last changes.
@@ -213,7 +213,7 @@ class SequenceEngine:
         keys:
             int64, shape (n,): of people who were there.
         """
-        people, codes = self._state.people, self._state.codes
+        people, codes = self.state.people, self.state.codes
         rows = people.rows_of(keys)
         classes, sensitive = codes.class_values(), codes.sensitive
         pairs = zip(people.cls[rows].tolist(), people.sensitive[rows].tolist(), strict=True)
@@ -221,24 +221,24 @@ class SequenceEngine:
 
     def sensitive_texts(self) -> set[str]:
         """Return the sensitive values that people had as of the last changes."""
-        people = self._state.people
+        people = self.state.people
         held = np.unique(people.sensitive[people.used()])
-        return {self._state.codes.sensitive[code] for code in held} & self._schema.sensitive_values
+        return {self.state.codes.sensitive[code] for code in held} & self._schema.sensitive_values
 
     def cohorts(self) -> NDArray[np.int64]:
         """Return the cohort of every released vertex, in the order of `released`."""
-        return self._state.places.cohort[self._order()]
+        return self.state.places.cohort[self._order()]
 
     def figures(self) -> cost_figures.Figures:
         """Return private figures of the current release; a whole scan."""
-        return cost_figures.figures_of(self._state, self.params.k, self._spec.margin)
+        return cost_figures.figures_of(self.state, self.params.k, self.spec.margin)
 
     def tree_counts(self) -> dict[str, int]:
         """Return the number of kt-tree leaves the last release asked about.
 
         Those whose pivots were kept from the former release, and computed.
         """
-        tree = self._state.tree
+        tree = self.state.tree
         return {"pivots_kept": tree.n_kept, "pivots_computed": tree.n_computed}
 
     def check(self) -> None:
@@ -249,11 +249,11 @@ class SequenceEngine:
         NotKTSafe
             If it does not hold.
         """
-        gate.check(self._state, self._spec, self._state.places.members)
+        gate.check(self.state, self.spec, self.state.places.members)
 
     def pages(self) -> Iterator[tuple[str, bytes]]:
         """Yield name and bytes of every page: the whole state."""
-        return state_pages(self._state, self._fixed())
+        return state_pages(self.state, self._fixed())
 
     def forget_with(self, key: bytes) -> None:
         """Keep from now on only hashes, with this key, of unused texts.
@@ -261,7 +261,7 @@ class SequenceEngine:
         The releases are the same, whenever a text is forgotten; but no inserted vertex gets a value
         that nobody has. Without a key all texts stay.
         """
-        self._state.codes.key = key
+        self.state.codes.key = key
 
     def forget_texts(self, alive: NDArray[np.int64]) -> None:
         """Keep only hashes of attribute texts without a holder and a place.
@@ -271,7 +271,7 @@ class SequenceEngine:
         alive:
             Keys of the people who have not left since the current release.
         """
-        self._state.forget_texts(self._spec.configured, alive)
+        self.state.forget_texts(self.spec.configured, alive)
 
     @classmethod
     def from_pages(cls, saved: Mapping[str, bytes], max_age: int | None = None) -> Self:
@@ -308,8 +308,8 @@ class SequenceEngine:
 
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""
-        used = self._state.places.used()
-        return used[np.argsort(self._state.places.published[used])]
+        used = self.state.places.used()
+        return used[np.argsort(self.state.places.published[used])]
 
     def _fixed(self) -> dict[str, Any]:
         schema = self._schema

@@ -62,7 +62,7 @@ def committed(path: Path, people: People, ties: Ties) -> None:
         adds = [EdgeAdd(Stamp(AT_US, "!", 1, i), f"p{a}", f"p{b}") for i, (a, b) in enumerate(ties)]
         store.commit(adds, {})
         store.commit([], POSITIONS, source_identity=IDENTITY)
-        store._fold()
+        store.fold()
 
 
 def rows(path: Path) -> dict[str, dict[bytes, object]]:
@@ -123,7 +123,7 @@ def test_a_store_whose_filling_was_interrupted_is_refused(path: Path) -> None:
     """Rows without their counts are no store, so that none is taken for a whole one."""
     filled(path, PEOPLE, TIES, finish=False)
     with closing(RocksDBStore.open(path, SCHEMA)) as store, pytest.raises(StateCorrupted):
-        store._fold()
+        store.fold()
     with pytest.raises(StateCorrupted):
         examine(path, SCHEMA)
 

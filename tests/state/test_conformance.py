@@ -61,7 +61,7 @@ def remove(source: str, target: str, time_us: int) -> EdgeRemove:
 
 def people_remembered(store: GraphStore) -> int:
     """Return how many persons the store remembers in any way."""
-    places, rows = store._folded().places, store._database
+    places, rows = store.folded().places, store.database
     named = {key for family in (keys.PEOPLE, keys.DOWNS) for key, _ in rows.all(family)}
     return len(named | set(places.hashes[places.hashes != b""].astype("V16").tolist()))
 
@@ -87,7 +87,7 @@ def tombstones_of(changes: Iterable[Change]) -> list[int]:
 
 def counts_now(store: GraphStore) -> dict[str, int]:
     """Return the counts of a store after a fold."""
-    store._fold()
+    store.fold()
     return dict(store.counts())
 
 
@@ -149,7 +149,7 @@ def test_pruning_never_shows_in_the_graph(
     before, tombstones = exactly(store.snapshot()), tombstones_of(early)
     assert store.counts()["tombstones"] == len(tombstones)
     store.prune(horizon)
-    store._fold()
+    store.fold()
     assert exactly(store.snapshot()) == before
     kept = [time_us for time_us in tombstones if time_us >= horizon]
     assert store.counts()["tombstones"] == len(kept)
@@ -158,7 +158,7 @@ def test_pruning_never_shows_in_the_graph(
     vertices, edges, waiting = fold_with_waiting(drawn)
     assert plain(store.snapshot()) == (published(vertices), edges)
     store.prune(100)
-    store._fold()
+    store.fold()
     assert plain(store.snapshot()) == (published(vertices), edges)
     assert store.counts()["tombstones"] == 0
     assert people_remembered(store) == len(vertices.keys() | frozenset().union(*waiting))
@@ -175,7 +175,7 @@ def test_a_reopened_store_is_exactly_the_one_that_was_closed(
         handle.store.commit([change], {("t", 0): Position(number + 1, change.stamp.time_us)})
         if number % 3 == 2:
             handle.store.prune(2)
-        handle.store._fold()  # Numbers that were not written are given anew.
+        handle.store.fold()  # Numbers that were not written are given anew.
         before, counts = exactly(handle.store.snapshot()), dict(handle.store.counts())
         if number % 2:
             handle.store.commit([], {})
@@ -392,11 +392,11 @@ def test_an_end_that_never_came_is_forgotten_with_its_last_edge(handle: Handle) 
     store.commit([down("ann", 3)], {})
     assert people_remembered(store) == 1
     store.prune(4)
-    store._fold()
+    store.fold()
     assert people_remembered(store) == 0
     store.commit([up("ann", 5), remove("ann", "shade", 5)], {})
     store.prune(6)
-    store._fold()
+    store.fold()
     assert people_remembered(store) == 1
     assert people_remembered(handle.reopen()) == 1
 
@@ -418,7 +418,7 @@ def test_memory_is_given_back(handle: Handle) -> None:
         "tombstones": 0,
     }
     store.commit([up("zoe", 9)], {})
-    assert store._folded().places.lives[0] == 50
+    assert store.folded().places.lives[0] == 50
 
 
 def test_what_is_in_the_log_alone_is_known(handle: Handle) -> None:

@@ -36,7 +36,7 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[objec
             store.snapshot()
         if batch == 3:
             for family in ("people", "changes", "meta", "places", "ties", "stamps"):
-                store._database.flush(family)
+                store.database.flush(family)
         people = [f"p{batch}-{i}" for i in range(PEOPLE)]
         upserts = [
             VertexUpsert(stamp(batch, i), name, {"gender": "f"}) for i, name in enumerate(people)
@@ -195,9 +195,9 @@ def test_a_row_that_was_never_written_is_noticed(path: Path, family: str) -> Non
     """Rows that checksums accept and no commit wrote are refused all the same."""
     store = RocksDBStore.open(path, SCHEMA)
     store.commit([VertexUpsert(stamp(1), "ann", {})], {})
-    batch = store._database.batch()
+    batch = store.database.batch()
     batch.write(family, {b"\0\0\0\0\0\0\0\5": bytes(21)})
-    store._database.commit(batch)
+    store.database.commit(batch)
     with pytest.raises(StateCorrupted):
         store.snapshot()
     store.close()

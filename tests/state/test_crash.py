@@ -75,7 +75,7 @@ def _check_after_crash(path: Path, acknowledged: int) -> None:
         vertices, edges = _folded(last.slot_us)
         assert (last.n_vertices, last.n_edges) == (len(vertices), len(edges))
         assert store.ledger.pages() == pages_of(last.index)
-    kept = [key for key, _ in store._database.all(keys.PAGES)]
+    kept = [key for key, _ in store.database.all(keys.PAGES)]
     assert len(kept) == len(store.ledger.pages())
     store.close()
 
@@ -173,13 +173,13 @@ def test_a_fold_that_ends_at_any_step(
     people = [VertexUpsert(stamp(1, n), name, {}) for n, name in enumerate(("ann", "bob", "cyd"))]
     ties = [EdgeAdd(stamp(2, 3), "ann", "bob"), EdgeAdd(stamp(2, 4), "bob", "cyd")]
     store.commit([*people, *ties], {})
-    store._fold()
+    store.fold()
     store.commit([VertexDelete(stamp(3, 5), "ann"), EdgeRemove(stamp(3, 6), "bob", "cyd")], {})
     store.commit([EdgeAdd(stamp(4, 7), "cyd", "ann"), EdgeAdd(stamp(4, 8), "cyd", "bob")], {})
     before = plain(store.snapshot())
     monkeypatch.setattr(*FOLD_STEPS[step])
     with pytest.raises(Stop):
-        store._fold()
+        store.fold()
     monkeypatch.undo()
     with pytest.raises(StateUnusable, match="Start again"):
         store.commit([], {})
@@ -189,7 +189,7 @@ def test_a_fold_that_ends_at_any_step(
     store.commit([VertexUpsert(stamp(5, 9), "ann", {})], {})
     later = plain(store.snapshot())
     assert later[1] == {frozenset(("ann", "cyd")), frozenset(("bob", "cyd"))}
-    store._fold()
+    store.fold()
     assert plain(store.snapshot()) == later
     store.close()
 

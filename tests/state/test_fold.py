@@ -88,7 +88,7 @@ def test_every_fold_is_the_naive_one(seed: int, ties: str | frozenset[str] | Non
         if kind < 0.5:  # What was resolved before is what is resolved anew of pages and log.
             assert plain(MemoryStore(schema, disk.copy()).snapshot()) == plain(snapshot)
             continue
-        opened._fold()
+        opened.fold()
         assert exactly(opened.snapshot()) == exactly(snapshot)
         assert disk.families[keys.CHANGES] == {}
         pages = MarkedPages(disk.all(keys.TIES), disk.get_many)
@@ -108,15 +108,15 @@ def test_many_removals_leave_few_pages() -> None:
     opened.commit([VertexUpsert(Stamp(0, "a", 0, n), p, {}) for n, p in enumerate(people)], {})
     ties = [(a, b) for a in people for b in people if a < b]
     opened.commit([EdgeAdd(Stamp(1, "a", 0, n), *tie) for n, tie in enumerate(ties)], {})
-    opened._fold()
+    opened.fold()
     assert len(opened.disk.families[keys.TIES]) > 300
     gone = [EdgeRemove(Stamp(2, "a", 0, n), *tie) for n, tie in enumerate(ties) if n % 10]
     opened.commit(gone, {})
     opened.prune(3)
-    opened._fold()
+    opened.fold()
     assert opened.snapshot().graph.n_edges == len(ties) - len(gone)
     opened.commit([EdgeRemove(Stamp(4, "a", 0, 0), "p0", "p1")], {})
-    opened._fold()
+    opened.fold()
     assert len(opened.disk.families[keys.TIES]) < 60
 
 
@@ -138,7 +138,7 @@ def test_a_row_that_is_lost_is_noticed(family: str) -> None:
     opened = MemoryStore(SCHEMA)
     said = list(life(random.Random(2), 12, 200))
     opened.commit(said, {})
-    opened._fold()
+    opened.fold()
     opened.commit([*said[:20], VertexUpsert(Stamp(900, "a", 0, 1), "p1", {})], {})
     opened.commit(list(life(random.Random(3), 12, 200)), {})
     for key in list(opened.disk.families[family]):
@@ -168,9 +168,9 @@ def test_pages_that_lost_most_ties_are_cut_anew(monkeypatch):
     ends = list(itertools.combinations(names, 2))
     people = [VertexUpsert(Stamp(1, "t", 0, n), name, {}) for n, name in enumerate(names)]
     store.commit([*people, *(EdgeAdd(Stamp(2, "t", 0, n), *e) for n, e in enumerate(ends))], {})
-    store._fold()
+    store.fold()
     store.commit([EdgeRemove(Stamp(3, "t", 0, n), *e) for n, e in enumerate(ends[:-3])], {})
     store.prune(9)
-    store._fold()
-    assert len(store._database.all(keys.TIES)) <= 3
+    store.fold()
+    assert len(store.database.all(keys.TIES)) <= 3
     assert plain(MemoryStore(SCHEMA, disk).snapshot())[1] == {frozenset(e) for e in ends[-3:]}

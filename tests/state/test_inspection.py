@@ -52,7 +52,7 @@ def store(path: Path) -> RocksDBStore:
         store.commit([], {}, cut=PendingCut(10 * index, {"t/0": index}))
         store.ledger.stage(release(index), [("page", b"%d" % index)])
         store.ledger.mark_published(f"{index:06d}")
-    store._fold()
+    store.fold()
     store.close()
     return store
 

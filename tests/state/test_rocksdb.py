@@ -170,11 +170,11 @@ def test_no_row_holds_the_id_of_someone_who_does_not_exist(path: Path) -> None:
         {("t", 0): Position(4, 1)},
     )
     assert b"neverseen" not in _rows(store)
-    store._fold()
+    store.fold()
     assert _rows(store).count(b"alexandra") == 2
     store.commit([VertexDelete(stamp(2), "alexandra")], {("t", 0): Position(5, 2)})
     assert _rows(store).count(b"alexandra") == 1
-    store._fold()
+    store.fold()
     assert b"bob" in _rows(store)
     for trace in (b"alexandra", b"influenza", b"neverseen"):
         assert trace not in _rows(store)
@@ -187,7 +187,7 @@ def test_hashes_of_two_stores_differ(tmp_path: Path) -> None:
     for name in ("one", "two"):
         store = RocksDBStore.open(tmp_path / name, SCHEMA)
         store.commit([VertexDelete(stamp(1), "ann")], {})
-        aliases += [key for key, _ in store._database.all(keys.PEOPLE)]
+        aliases += [key for key, _ in store.database.all(keys.PEOPLE)]
         store.close()
     assert len(set(aliases)) == 2
 
@@ -217,7 +217,7 @@ def test_errors_name_no_person(path: Path) -> None:
 
 
 def _rows(store: RocksDBStore) -> bytes:
-    rows = [row for family in keys.FAMILIES for row in store._database.all(family)]
+    rows = [row for family in keys.FAMILIES for row in store.database.all(family)]
     return b"\n".join(key + b"=" + value for key, value in rows)
 
 

@@ -104,16 +104,16 @@ class AlignedSequence(SequenceEngine):
         self, changes: Changes, rng: np.random.Generator, executor: Executor | None = None
     ) -> Step:
         """Make the next release; if that raises, everything is as it was."""
-        after = self._state.following()
-        step = make_release(StepContext(after, self._spec, rng, executor), changes)
-        self._state = after
+        after = self.state.following()
+        step = make_release(StepContext(after, self.spec, rng, executor), changes)
+        self.state = after
         return step
 
     def check(self) -> None:
         """Check all groups; a whole scan."""
-        check(self._state, self._spec, self._state.places.members)
+        check(self.state, self.spec, self.state.places.members)
 
     def released(self) -> AlignedReleased:
         """Return the current release with its shift; a whole scan."""
-        shift = shift_of(self._state, self._order())
+        shift = shift_of(self.state, self._order())
         return AlignedReleased(**vars(super().released()), shift=shift)

@@ -110,7 +110,7 @@ def test_ties_are_gone_through_as_often_however_many_groups_there_are(
     for people in (40, 400):
         passes.clear()
         sequence = begun(World(people, 5 * people, 0))
-        counted.append((len(passes), len(sequence._state.places.members)))
+        counted.append((len(passes), len(sequence.state.places.members)))
     (few, groups), (many, more_groups) = counted
     assert more_groups > 4 * groups
     assert few == many
@@ -241,7 +241,7 @@ def test_a_group_changes_its_class_when_its_people_agree() -> None:
     shown = after.graph.codes[np.isin(after.keys, together), 0]
     assert {after.graph.categories[0][code] for code in shown.tolist()} == {"y"}
     twin = AlignedSequence.from_pages(dict(sequence.pages()))
-    known, again = (each._state.between(each._state.edges) for each in (sequence, twin))
+    known, again = (each.state.between(each.state.edges) for each in (sequence, twin))
     assert {k: v.tolist() for k, v in known.items()} == {k: v.tolist() for k, v in again.items()}
 
 
@@ -289,7 +289,7 @@ def test_damaged_pages_are_refused() -> None:
 def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     """Each condition of the certificate is looked at."""
     sequence = begun(World(40, 60, 4))
-    state, spec = sequence._state, sequence._spec
+    state, spec = sequence.state, sequence.spec
     sequence.check()
     label = state.places.cohort[state.edges.pairs(state.edges.used()[:1])[0, 0]]
     place = state.places.members[label][0]

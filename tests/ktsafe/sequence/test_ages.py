@@ -30,7 +30,7 @@ Classes = tuple[tuple[str, ...], tuple[str, ...]]
 
 def known_ages(sequence: SequenceEngine) -> dict[Tie, int]:
     """Return for each true tie, by keys of people, when it began as the tables have it."""
-    state = sequence._state
+    state = sequence.state
     rows = state.edges.used()
     rows = rows[state.edges.is_true[rows] == TRUE]
     hidden_ties = state.hidden_ties.used()
@@ -113,7 +113,7 @@ def pass_by(state: State, releases: int, pairs: Iterable[Tie]) -> None:
 def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """That of which the greatest share ended, where cells may lose as much as they like."""
     monkeypatch.setattr(planning, "SPREAD", 1.0)
-    state = World(60, 200, 1).begin()._state
+    state = World(60, 200, 1).begin().state
     classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     rows = state.between(state.edges)[classes]
     pass_by(state, 9, pairs_of(state))
@@ -123,7 +123,7 @@ def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyP
 
 def test_what_waited_for_a_turn_goes_and_nothing_else() -> None:
     """However long it waited beyond that, and however little of the room it takes."""
-    state = World(400, 2000, 3).begin(max_age=12)._state
+    state = World(400, 2000, 3).begin(max_age=12).state
     pairs = sorted(state.between(state.edges))
     for waited in (10, 11, 12, 14):
         pass_by(state, waited, pairs)
@@ -134,7 +134,7 @@ def test_what_waited_for_a_turn_goes_and_nothing_else() -> None:
 
 def test_dark_pairs_are_of_different_cells() -> None:
     """Of equally old pairs those go dark of which cells lose least: each keeps half its edges."""
-    state = World(400, 2000, 0).begin(max_age=12)._state
+    state = World(400, 2000, 0).begin(max_age=12).state
     pass_by(state, 3, pairs_of(state))
     dark = set(to_renew(state))
     shown = sorted(state.between(state.edges))
@@ -152,7 +152,7 @@ def test_dark_pairs_are_of_different_cells() -> None:
 
 def test_ended_ties_do_not_return() -> None:
     """A pair that goes dark forgets them: what it showed comes back without them."""
-    state = World(60, 200, 1).begin()._state
+    state = World(60, 200, 1).begin().state
     classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     rows = state.between(state.edges)[classes]
     ended = rows[state.edges.is_true[rows] == TRUE][:3]
@@ -180,21 +180,21 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
     assert other is not None
     for is_dark in (False, True):
         twin = SequenceEngine.from_pages(dict(sequence.pages()))
-        _, others, edges = twin._state.edges.around(np.array([place]))
-        shown = others[twin._state.edges.is_true[edges] == TRUE].tolist()
+        _, others, edges = twin.state.edges.around(np.array([place]))
+        shown = others[twin.state.edges.is_true[edges] == TRUE].tolist()
         changes = Changes(left=np.array([key]), ties_removed=np.array([other]))
         ends = [int(place_of(twin, k)) for k in other]
         both = np.array([*((place, v) for v in shown), ends])
-        pairs = sorted(set(map(tuple, twin._state.class_pairs(twin._state.edges, both).tolist())))
+        pairs = sorted(set(map(tuple, twin.state.class_pairs(twin.state.edges, both).tolist())))
         if is_dark:
-            clear(twin._state, pairs)
-            apply(StepContext(twin._state, twin._spec, np.random.default_rng(0)), changes)
+            clear(twin.state, pairs)
+            apply(StepContext(twin.state, twin.spec, np.random.default_rng(0)), changes)
         else:
-            apply(StepContext(twin._state, twin._spec, np.random.default_rng(0)), changes)
-            clear(twin._state, pairs)
+            apply(StepContext(twin.state, twin.spec, np.random.default_rng(0)), changes)
+            clear(twin.state, pairs)
         left, cleared_edges = set(), set()
         for classes in pairs:
-            pair = PairOfClasses.of(twin._state, classes)
+            pair = PairOfClasses.of(twin.state, classes)
             left |= ends_of(pair, pair.cleared_edges[pair.is_left])
             cleared_edges |= ends_of(pair, pair.cleared_edges)
         assert left == {(min(place, v), max(place, v)) for v in shown}
@@ -208,15 +208,15 @@ def ends_of(pair: PairOfClasses, edges: np.ndarray) -> set[Tie]:
 
 def place_of(sequence: SequenceEngine, key: int) -> int:
     """Return the place of a person."""
-    people = sequence._state.people
+    people = sequence.state.people
     return people.place[people.rows_of(np.array([key]))[0]]
 
 
 def shown_as(sequence: SequenceEngine, tie: Tie) -> int | None:
     """Return the label of the released edge of two people, if there is one."""
     ends = np.array([[place_of(sequence, key) for key in tie]])
-    edge = sequence._state.edges.rows_of(ends)[0]
-    return None if edge < 0 else sequence._state.edges.is_true[edge]
+    edge = sequence.state.edges.rows_of(ends)[0]
+    return None if edge < 0 else sequence.state.edges.is_true[edge]
 
 
 @pytest.mark.parametrize("wrong", [0, 1, True, 2.5])

@@ -45,7 +45,7 @@ def test_changes_are_those_counted_one_by_one(seed: int, share: float) -> None:
     world, rng = World(60, 200, seed), np.random.default_rng(seed)
     sequence = world.begin()
     sequence.advance(world.change(ties=10, joins=6), rng)
-    state = sequence._state
+    state = sequence.state
     state.current = Current(2, {}, {}, state.current.turns)
     for classes in pairs_of(state):
         rows = np.array(sorted(state.between(state.edges)[classes]), dtype=np.int64)
@@ -77,7 +77,7 @@ def test_changes_are_those_counted_one_by_one(seed: int, share: float) -> None:
 @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.1, 0.5, 1.0]))
 def test_the_gate_sees_each_edge_of_a_place(seed: int, share: float) -> None:
     """Whether few places are asked about or nearly all."""
-    state, rng = World(40, 120, seed).begin()._state, np.random.default_rng(seed)
+    state, rng = World(40, 120, seed).begin().state, np.random.default_rng(seed)
     places = rng.permutation(state.places.used())[: 1 + int(share * 40)]
     ends = [np.column_stack(each) for each in gate._ends(state, places)]
     seen = sorted(map(tuple, np.concatenate(ends).tolist()))

@@ -87,11 +87,11 @@ def test_nobody_shows_a_value_that_nobody_has() -> None:
     sequence.forget_with(KEY)
     for _ in range(8):
         sequence.advance(world.change(joins=4, leaves=6), rng)
-    texts = sequence._state.codes.sensitive
+    texts = sequence.state.codes.sensitive
     values = frozenset({*SCHEMA.sensitive_values, MISSING})
     schema = dataclasses.replace(SCHEMA, sensitive_values=values)
-    spec = dataclasses.replace(sequence._spec, schema=schema)
-    context = StepContext(sequence._state, spec, rng, None)
+    spec = dataclasses.replace(sequence.spec, schema=schema)
+    context = StepContext(sequence.state, spec, rng, None)
     assert any(text.startswith(GONE) for text in texts)
     shown = texts[_suppressed(context)]
     assert not shown.startswith(GONE)

@@ -66,23 +66,23 @@ def ever_sensitive(state: State, label: int) -> None:
 @pytest.mark.parametrize("is_all", [False, True])
 def test_one_thing_that_is_wrong_is_refused(broken, why: str, is_all: bool) -> None:
     """Of the first cohort, the last and one between, asked for alone and with all others."""
-    labels = sorted(made()._state.places.members)
+    labels = sorted(made().state.places.members)
     for label in (labels[0], labels[len(labels) // 2], labels[-1]):
         sequence = made()
-        state = sequence._state
+        state = sequence.state
         if broken is lacking_an_edge and not len(state.edges.around(state.places.members[label])):
             continue
         broken(state, label)
         with pytest.raises(NotKTSafe, match=why):
-            gate.check(state, sequence._spec, labels if is_all else [label])
+            gate.check(state, sequence.spec, labels if is_all else [label])
 
 
 @pytest.mark.parametrize("alpha", ALPHAS[2:-1])
 def test_as_many_sensitive_members_as_alpha_allows_pass(alpha: Fraction) -> None:
     """And not one more, in a cohort of any size."""
     sequence = made()
-    state = sequence._state
-    spec = dataclasses.replace(sequence._spec, params=dataclasses.replace(PARAMS, alpha=alpha))
+    state = sequence.state
+    spec = dataclasses.replace(sequence.spec, params=dataclasses.replace(PARAMS, alpha=alpha))
     sizes = set()
     for label, members in state.places.members.items():
         for n_ever in range(len(members) + 1):
@@ -101,5 +101,5 @@ def test_as_many_sensitive_members_as_alpha_allows_pass(alpha: Fraction) -> None
 def test_cohorts_that_are_gone_are_not_asked_about() -> None:
     """No labels, or unknown ones, are no fault."""
     sequence = made()
-    gate.check(sequence._state, sequence._spec, [])
-    gate.check(sequence._state, sequence._spec, [10**6])
+    gate.check(sequence.state, sequence.spec, [])
+    gate.check(sequence.state, sequence.spec, [10**6])

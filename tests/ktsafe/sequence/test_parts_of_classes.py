@@ -24,7 +24,7 @@ class OneClass(World):
 
 def parts_of(sequence: SequenceEngine) -> dict[int, int]:
     """Return the class of each person by key."""
-    people = sequence._state.people
+    people = sequence.state.people
     rows = people.used()
     return dict(zip(people.key[rows].tolist(), people.cls[rows].tolist(), strict=True))
 
@@ -47,8 +47,8 @@ def test_no_release_loses_most_of_its_edges(seed: int) -> None:
         # Readers are told of one pair of classes, as old as the oldest that it shows.
         assert len(released.planned) == 1
         assert not released.dark
-        shows = sequence._state.between(sequence._state.edges)
-        ages = [at for pair, at in sequence._state.current.planned.items() if pair in shows]
+        shows = sequence.state.between(sequence.state.edges)
+        ages = [at for pair, at in sequence.state.current.planned.items() if pair in shows]
         assert released.planned[0].release == min(ages)
     assert was_dark
 
@@ -109,4 +109,4 @@ def test_small_and_empty_networks_have_no_parts(people: int, ties: int) -> None:
 def test_a_network_of_several_classes_has_no_parts() -> None:
     """No pair of the four holds half of the ties."""
     sequence = World(4 * PEOPLE, 3000, 0).begin()
-    assert not sequence._state.codes.second
+    assert not sequence.state.codes.second

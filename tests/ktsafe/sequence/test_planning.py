@@ -42,7 +42,7 @@ def pairs_of(state: State) -> list[Tie]:
 
 def cost_between(sequence: SequenceEngine, classes: Tie) -> tuple[int, int]:
     """Count, one by one, edges that differ from the truth between two classes, and true ties."""
-    state = sequence._state
+    state = sequence.state
     shown = [state.edges.is_true[edge] == TRUE for edge in state.between(state.edges)[classes]]
     hidden = len(state.between(state.hidden_ties)[classes])
     return hidden + shown.count(False), hidden + shown.count(True)
@@ -56,7 +56,7 @@ def test_no_release_costs_more_than_nothing(seed: int, aim: Aim) -> None:
     sequence = world.begin(aim=aim)
     for _ in range(6):
         sequence.advance(world.change(ties=25, joins=3, leaves=3), rng)
-        state = sequence._state
+        state = sequence.state
         costs, n_ties = np.sum([cost_between(sequence, c) for c in pairs_of(state)], axis=0)
         assert costs <= n_ties
 
@@ -99,7 +99,7 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     """Where all edges together cost more than none would, pairs are cleared until they do not."""
     world, rng = World(50, 150, 3), np.random.default_rng(3)
     sequence = world.begin()
-    state = sequence._state
+    state = sequence.state
     truest = min(
         state.between(state.edges),
         key=lambda c: state.n_inserted[c] / max(len(state.between(state.edges)[c]), 1),
@@ -110,7 +110,7 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     cost, ties = np.sum([cost_between(sequence, c) for c in pairs_of(state)], axis=0)
     assert cost > ties
     state.current = Current(0, {}, state.current.planned, Turns())
-    plan_ties(StepContext(state, sequence._spec, rng))
+    plan_ties(StepContext(state, sequence.spec, rng))
     costs = {c: cost_between(sequence, c) for c in pairs_of(state)}
     cost, ties = np.sum(list(costs.values()), axis=0)
     assert cost <= ties
@@ -124,7 +124,7 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
     world, rng = World(40, 120, seed), np.random.default_rng(seed)
     sequence = world.begin()
     sequence.advance(world.change(ties=15, leaves=2), rng)
-    state = sequence._state
+    state = sequence.state
     for classes in pairs_of(state):
         pair = PairOfClasses.of(state, classes)
         assert {state.places.cls[place] for place in pair.places.tolist()} == set(classes)
@@ -149,7 +149,7 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
 def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     """The edges are kept, true or inserted, and forgotten with the next plan or their places."""
     sequence = World(60, 200, 1).begin()
-    state = sequence._state
+    state = sequence.state
     classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     pair = PairOfClasses.of(state, classes)
     state.remember_cleared(pair.places[pair.shown], pair.what == TRUE)
@@ -160,7 +160,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     assert sorted(map(tuple, cleared.cleared_edges.tolist())) == sorted(
         map(tuple, pair.shown.tolist())
     )
-    again = SequenceEngine.from_pages(dict(sequence.pages()))._state
+    again = SequenceEngine.from_pages(dict(sequence.pages())).state
     assert PairOfClasses.of(again, classes).cleared_edges.tolist() == cleared.cleared_edges.tolist()
     state.cleared_edges.free(cleared.remembered)
     assert not len(PairOfClasses.of(state, classes).cleared_edges)
@@ -198,11 +198,11 @@ def test_a_cleared_pair_is_planned_in_the_next_release() -> None:
         sequence = world.begin(max_age=NEVER)
         for _ in range(number):
             sequence.advance(world.change(ties=0), rng)
-        state = sequence._state
+        state = sequence.state
         classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
         clear(state, [classes])
         sequence.advance(world.change(ties=0), rng)
-        state = sequence._state
+        state = sequence.state
         assert classes in state.between(state.edges)
         assert state.current.planned[classes] == number + 1
 
@@ -222,7 +222,7 @@ def test_only_pairs_that_changed_are_planned_again(share: float) -> None:
 
 def test_ties_gain_more_the_closer_their_ends_are() -> None:
     """As common neighbours and degrees tell that are counted one by one, in the mean `GAIN`."""
-    state = World(60, 300, 1).begin()._state
+    state = World(60, 300, 1).begin().state
     truth = next_edges.true_ties(state)
     near = defaultdict(set)
     for u, v in truth.tolist():
@@ -256,7 +256,7 @@ def test_a_first_release_is_as_dark_as_it_makes_up_for() -> None:
     graph = AttributedGraph.from_columns(schema, columns, ties)
     first = Changes.of_graph(graph, np.arange(len(kinds)))
     sequence = SequenceEngine.begin(schema, PARAMS, SequenceOptions(effort="fast"), first, rng)
-    state = sequence._state
+    state = sequence.state
     dark = {c for c, rows in state.between(state.cleared_edges).items() if len(rows)}
     n_dark, n_shown = (
         sum(map(len, state.between(table).values())) for table in (state.cleared_edges, state.edges)
@@ -266,12 +266,12 @@ def test_a_first_release_is_as_dark_as_it_makes_up_for() -> None:
     assert not dark & state.between(state.edges).keys()
     assert not dark & state.current.planned.keys()
     sequence.advance(Changes(), rng)
-    assert dark <= sequence._state.between(sequence._state.edges).keys()
+    assert dark <= sequence.state.between(sequence.state.edges).keys()
 
 
 def test_young_ties_gain_more_the_fewer_they_are() -> None:
     """`YOUNG` for a single one, nothing where half of the pair's ties are young."""
-    state = World(60, 200, 1).begin()._state
+    state = World(60, 200, 1).begin().state
     classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     pair = PairOfClasses.of(state, classes)
     before = math.inf

@@ -108,7 +108,7 @@ def check_every_prefix(seed: int, params: PrivacyParams) -> None:
         assert_true_to(world, sequence)
         assert edge_cost(sequence) <= len(world.ties)
         again = SequenceEngine.from_pages(dict(sequence.pages()))
-        assert derived(sequence._state) == derived(again._state)
+        assert derived(sequence.state) == derived(again.state)
         assert sequence.figures() == again.figures()
 
 
@@ -152,11 +152,11 @@ def test_changes_that_do_not_fit_do_nothing(changes: Changes) -> None:
     world = World(40, 50, 3)
     world.ties.discard((0, 1))
     sequence = World(40, 0, 3).begin()
-    before, indexes = dict(sequence.pages()), derived(sequence._state)
+    before, indexes = dict(sequence.pages()), derived(sequence.state)
     with pytest.raises(InvalidGraph):
         sequence.advance(changes, np.random.default_rng(0))
     assert dict(sequence.pages()) == before
-    assert derived(sequence._state) == indexes
+    assert derived(sequence.state) == indexes
 
 
 def careless(context: StepContext) -> None:
@@ -170,14 +170,14 @@ def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.Monkey
     """A broken mechanism is caught by the gate, and the sequence continues as if untried."""
     world, rng = World(60, 90, 4), np.random.default_rng(0)
     sequence = world.begin()
-    before, indexes = dict(sequence.pages()), derived(sequence._state)
+    before, indexes = dict(sequence.pages()), derived(sequence.state)
     changes = world.change(ties=3, joins=2, leaves=1)
     with monkeypatch.context() as patched:
         patched.setattr(step, "plan_ties", careless)
         with pytest.raises(NotKTSafe):
             sequence.advance(changes, rng)
     assert dict(sequence.pages()) == before
-    assert derived(sequence._state) == indexes
+    assert derived(sequence.state) == indexes
     sequence.advance(changes, rng)
     assert_true_to(world, sequence)
 
@@ -204,7 +204,7 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_plan(
 def test_merged_cohorts_fail_the_certificate() -> None:
     """Two cohorts of different locations are not one."""
     sequence = World(60, 90, 6).begin()
-    state = sequence._state
+    state = sequence.state
     one, other, *_ = max(state.places.cohorts_of.values(), key=len)
     state.places.write(state.places.members[other], cohort=one)
     with pytest.raises(NotKTSafe):

@@ -38,7 +38,7 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     An inserted edge may become a hidden tie, which is then known as one.
     """
     sequence, rng = World(60, 240, seed).begin(), np.random.default_rng(seed)
-    state = sequence._state
+    state = sequence.state
     before = edges_of(state)
     inserted = [tie for tie, is_true in before.items() if not is_true]
     gained = [tie for tie in before if rng.random() < share]
@@ -48,7 +48,7 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     keys = edge_keys(np.array(sorted(returned), dtype=np.int64).reshape(-1, 2))
     state.current.returned.add(keys)
     may_change = set(inserted) & set(gained) - returned
-    rewire_new_edges(StepContext(state, sequence._spec, rng), true_ties(state))
+    rewire_new_edges(StepContext(state, sequence.spec, rng), true_ties(state))
     after = edges_of(state)
     assert len(after) == len(before)
     assert {tie: is_true for tie, is_true in before.items() if tie not in may_change}.items() <= (
@@ -99,5 +99,5 @@ def test_inserted_edges_of_a_sequence_look_like_ties(monkeypatch: pytest.MonkeyP
             everybody = Changes.of_graph(graph, np.arange(graph.n_vertices))
             rng = np.random.default_rng(1)
             sequence = SequenceEngine.begin(SCHEMA, PrivacyParams(k=5), options, everybody, rng)
-        found.append(closeness(sequence._state))
+        found.append(closeness(sequence.state))
     assert found[1] < 0.5 < found[0]

@@ -150,7 +150,7 @@ def test_pairs_show_their_ties_where_turns_get_slower() -> None:
     sequence = SequenceEngine.from_pages(dict(sequence.pages()), 48)
     for _ in range(6):
         sequence.advance(world.change(ties=0), rng)
-    state = sequence._state
+    state = sequence.state
     edges, hidden, inserted = (
         Counter({c: len(rows) for c, rows in state.between(state.edges).items()}),
         Counter({c: len(rows) for c, rows in state.between(state.hidden_ties).items()}),

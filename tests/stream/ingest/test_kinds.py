@@ -165,7 +165,7 @@ def test_who_is_erased_leaves_nothing_of_any_kind(tmp_path) -> None:
     assert remains([people[0]], [tmp_path]).left == {}
     store = RocksDBStore.open(tmp_path / "store", schema)
     assert store.snapshot().graph.n_edges == 1
-    assert alias not in store._folded().places.hashes.tolist()
+    assert alias not in store.folded().places.hashes.tolist()
     assert store.kinds() == ["friend", "foe"]
     store.close()
 

@@ -242,7 +242,7 @@ def test_what_a_row_does_not_tell_is_as_before(tmp_path) -> None:
     ]
     keyed = [Written(b'{"id":10}', value) for _, value in told]
     mirror = _read([*PEOPLE, *keyed[:2]])
-    mirror.store._fold()
+    mirror.store.fold()
     for each in keyed[2:]:
         scattered(mirror._log, [each], random.Random(1))
         mirror.read_all()

@@ -314,9 +314,9 @@ def test_damaged_pages_refuse_to_start(tmp_path, damage):
     world.run()
     store = RocksDBStore.open(folder, SCHEMA)
     key = max(store.ledger._pages.keys())
-    batch = store._database.batch()
+    batch = store.database.batch()
     batch.write("pages", {key: None if damage == "lost" else b"\0" * 64})
-    store._database.commit(batch)
+    store.database.commit(batch)
     store.close()
     with pytest.raises(StateCorrupted, match=r"ktsafe state restore.*ktsafe rebase"):
         world.run()

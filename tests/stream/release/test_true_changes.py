@@ -78,7 +78,7 @@ def test_a_restart_between_snapshots(seed):
             look(store.cut_snapshot(), runs[-1])
         store.ledger.drop_cut()
         if rng.random() < 0.3:
-            store._fold()
+            store.fold()
         if rng.random() < 0.3:
             look(store.snapshot(), runs[-1])
     assert len(runs) > 3
