@@ -43,7 +43,6 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
         "demo": Place("demo", "demo", ASSESS),
         "run": Place("run", "run"),
         "config": Place("config", "config"),
-        "feed": Place("feed", "feed"),
     },
     "A running service": {
         "status": Place("running", "status"),
@@ -56,9 +55,6 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
         "releases": Place("releases", "app"),
         "verify": Place("verify", "verify_folders"),
         "audit": Place("audit", "audit", ASSESS),
-    },
-    "This program": {
-        "warm": Place("warm", "warm"),
     },
 }
 
@@ -73,8 +69,8 @@ Examples:
 MOVED: Final = {
     "release now": "release CONFIG",
     "topics": "config CONFIG --topics",
-    "feed generate": "feed --out FILE",
-    "feed send": "feed FILE --to CONFIG",
+    "feed": "demo --feed-to FILE",
+    "warm": "run CONFIG: what is not compiled yet is compiled where it is needed",
 }
 """Commands that went, with what does it now."""
 PLACES: Final = {name: place for section in SECTIONS.values() for name, place in section.items()}

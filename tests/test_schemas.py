@@ -54,7 +54,7 @@ def test_every_schema_is_one(name: str) -> None:
 
 
 def test_every_event_of_the_generated_feeds_is_valid() -> None:
-    """What `ktsafe feed` writes, and what the tests send, fits the schema."""
+    """What `ktsafe demo --feed-to` writes, and what the tests send, fits the schema."""
     feed = social_feed(people=60, days=200, rng=np.random.default_rng(1))
     found = [json.loads(msgspec.json.encode(event)) for event in feed]
     assert {event["type"] for event in found} == set(events.EVENT_TYPES)

@@ -101,7 +101,7 @@ def judged_together(
     sources: Sources, window: Window | None, cover: bool | None, limit: int
 ) -> tuple[SequenceReport, str]:
     """Return what the auditor says of releases together, also as text."""
-    from ktsafe.stream.commands.warm import compile_judges
+    from ktsafe.stream.maintenance.cold_kernels import compile_judges
 
     compile_judges()
     from ktsafe.stream.release.sequence_report import audit_sequence, report_lines

@@ -1,6 +1,8 @@
-"""Toy runs for the kernels that they compile, by `ktsafe warm`.
+"""Toy runs for the kernels that they compile.
 
-    python -m ktsafe.stream.process.toy_runs search|ending|judges...
+    python -m ktsafe.stream.process.toy_runs [search|ending|judges...]
+
+Without a name all of them: a service's first release, and workers, then find what they need.
 
 `search` may run beside `ending` and `judges`: it finds compiled what it comes to last, and no other
 kernel is of two of them. Prints how many kernels had to be compiled.
@@ -109,6 +111,6 @@ RUNS = {"search": search, "ending": ending, "judges": judges}
 
 if __name__ == "__main__":
     collect_seldom()  # numba makes millions of objects, hardly any of which are garbage.
-    for name in sys.argv[1:]:
+    for name in sys.argv[1:] or RUNS:
         RUNS[name]()
-    print(n_compiled())  # noqa: T201 -- for the process that started this one
+    print(n_compiled())  # noqa: T201 -- it is a program

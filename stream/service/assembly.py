@@ -74,7 +74,7 @@ def run_from_settings(
     logs.configure(format=config.log.format)
     logs.install_crash_hooks()
     if kernel_cache.is_cold("anonymization"):
-        log.info("kernels are compiled once, with the first release; see `ktsafe warm`")
+        log.info("kernels are compiled once, with the first release")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
         maker = mechanism(settings)

@@ -96,7 +96,8 @@ def check_code(wanted: str) -> None:
     if code_digest() != wanted:
         raise WorkerRefuses("A worker has another version of ktsafe, numpy or numba.")
     if problem or is_cold("anonymization"):
-        raise WorkerRefuses("A worker has no compiled kernels: run `ktsafe warm` there.")
+        msg = "A worker has no kernels: `python -m ktsafe.stream.process.toy_runs` makes them."
+        raise WorkerRefuses(msg)
 
 
 @cache

@@ -40,7 +40,7 @@ def test_every_command_of_the_page_succeeds(
     """From a file of events to verified releases on a topic; each line is typed as it stands."""
     monkeypatch.chdir(tmp_path)
     configuration(tmp_path, cluster)
-    (block,) = re.findall(r"^```\n(ktsafe feed .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(r"^```\n(ktsafe config .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     for line in block.splitlines():
         _, *words = shlex.split(line, comments=True)
         assert run_command(words) == Exit.OK, (words, capsys.readouterr().err)
@@ -55,10 +55,7 @@ def test_what_cannot_be_applied_is_read_from_its_topic(
     """Letters come with place, reason and content, in any partition; others' records do not."""
     config = configuration(tmp_path, cluster)
     assert run_command(["config", str(config), "--topics", "--create"]) == Exit.OK
-    (tmp_path / "feed.jsonl").write_text('{"type": "vertex.explode"}\n\n{"type": 7}\n')
-    sent = ["feed", str(tmp_path / "feed.jsonl"), "--to", str(config)]
-    assert run_command([*sent, "--per-second", "20", "--json"]) == Exit.OK
-    assert json.loads("{" + capsys.readouterr().out.partition("{")[2])["events"] == 2
+    cluster.write(f"{tmp_path.name}-events", 0, [b'{"type": "vertex.explode"}', b'{"type": 7}'])
     assert run_command(["run", str(config), "--drain"]) == Exit.OK
     topic = f"{tmp_path.name}-events.dlq"
     cluster.write(topic, 0, [b"not a letter of ours"])
@@ -71,17 +68,3 @@ def test_what_cannot_be_applied_is_read_from_its_topic(
     assert run_command(["status", "--dead-letters", str(config), "--json"]) == Exit.OK
     letters = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {letter["__connect.errors.topic"] for letter in letters} == {f"{tmp_path.name}-events"}
-
-
-@pytest.mark.parametrize("line", ["id,gender", "[1]", '{"type": "vertex.upsert"'])
-def test_what_is_no_feed_is_not_sent(
-    tmp_path: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str], line: str
-) -> None:
-    """The file and the line are named, and the topic stays empty."""
-    config = configuration(tmp_path, cluster)
-    assert run_command(["config", str(config), "--topics", "--create"]) == Exit.OK
-    (tmp_path / "feed.jsonl").write_text(f'{{"type": "vertex.upsert", "id": "a"}}\n{line}\n')
-    sent = ["feed", str(tmp_path / "feed.jsonl"), "--to", str(config)]
-    assert run_command(sent) == Exit.USAGE
-    assert "line 2 is no JSON object. Nothing was sent." in capsys.readouterr().err
-    assert cluster.records(f"{tmp_path.name}-events") == []

@@ -80,9 +80,14 @@ def test_compose_and_its_configuration_agree() -> None:
 
 def test_the_demo_feed_of_compose_fits_its_configuration(tmp_path: Path) -> None:
     """Its commands are there, and what it sends has the attributes that the service asks for."""
-    (command,) = re.findall(r"- >-\n\s+(ktsafe feed .*?)\n\s+networks", COMPOSE, re.DOTALL)
-    assert shlex.split(command)[-4:] == ["--to", "/etc/ktsafe/ktsafe.toml", "--per-second", "5"]
-    small = ["feed", "--people", "20", "--days", "20", "--out", f"{tmp_path}/f.jsonl"]
+    (command,) = re.findall(r"- >-\n\s+(ktsafe demo .*?)\n\s+networks", COMPOSE, re.DOTALL)
+    assert shlex.split(command)[-4:] == [
+        "--feed-to",
+        "/etc/ktsafe/ktsafe.toml",
+        "--per-second",
+        "5",
+    ]
+    small = ["demo", "--people", "20", "--days", "20", "--feed-to", f"{tmp_path}/f.jsonl"]
     assert run_command(small) == Exit.OK
     events = [json.loads(line) for line in (tmp_path / "f.jsonl").read_text().splitlines()]
     sent = {name for event in events for name in event.get("attributes", {})}
@@ -155,7 +160,7 @@ def test_images_hold_nothing_that_no_hash_of_ours_vouches_for() -> None:
 def test_the_image_is_built_in_layers_that_last() -> None:
     """What is fetched is a layer before the sources, which are before the kernels; all exist."""
     text = (OPS / "Containerfile").read_text(encoding="utf-8").partition("FROM ${BASE}\n")[0]
-    order = ("COPY constraints-run.txt", "--require-hashes", "COPY ktsafe", "pip wheel", "warm")
+    order = ("COPY constraints-run.txt", "--require-hashes", "COPY ktsafe", "pip wheel", "toy_runs")
     places = [text.index(step) for step in order]
     assert places == sorted(places)
     copied = [

@@ -10,9 +10,9 @@ import typer
 
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.commands.verify import judged_together
-from ktsafe.stream.commands.warm import compile_judges
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.new_files import check_page, new_file, now
+from ktsafe.stream.maintenance.cold_kernels import compile_judges
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     FiguresSeed,

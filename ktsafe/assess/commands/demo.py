@@ -1,27 +1,31 @@
-"""`ktsafe demo`: an imported network's year, in one folder."""
+"""`ktsafe demo`: a network's year in one folder, or a feed."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import gzip
 import os
 import sys
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
+import msgspec
 import typer
 
 from ktsafe.stream.assessment import check_installed
-from ktsafe.stream.commands import feed as feeds
-from ktsafe.stream.commands.warm import compiling_first
 from ktsafe.stream.config.places import STORE
-from ktsafe.stream.errors import Exit
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.maintenance.cold_kernels import compiling_first
 from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import JsonAtEnd, say
+from ktsafe.stream.process.command_line import JsonAtEnd, hurried, say
 
 if TYPE_CHECKING:
     from ktsafe.assess.releases.worth import Worth
     from ktsafe.graph.datasets import SocialNetwork
+    from ktsafe.graph.datasets.social_network import Event
     from ktsafe.stream.config.settings import Settings
 
 JOINING: Final = 0.08
@@ -82,6 +86,16 @@ def demo(
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port of the metrics; 0 picks a free one.")
     ] = 9464,
+    feed_to: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: only a feed that begins with nobody, into a file (.jsonl, .jsonl.gz), "
+            "or to the topic of the [source] of a service's TOML file."
+        ),
+    ] = None,
+    per_second: Annotated[
+        float | None, typer.Option(min=0.1, help="With --feed-to: at most so many events a second.")
+    ] = None,
     as_json: JsonAtEnd = False,
 ) -> int:
     """Import a made-up network, publish monthly, and report the worth.
@@ -89,6 +103,9 @@ def demo(
     The network exists already; a year of changes follows as a feed. Started again with the same
     folder it finds the feed consumed and publishes nothing new.
     """
+    if feed_to is not None:
+        _feed(feed_to, people, days, seed, per_second, as_json=as_json)
+        return Exit.OK
     import rocksdict  # noqa: F401 -- where it is missing that is said before anything is made
 
     check_installed("The demo")
@@ -133,6 +150,65 @@ def demo(
     return Exit.OK
 
 
+def _feed(
+    to: Path, people: int, days: int, seed: int, per_second: float | None, *, as_json: bool
+) -> None:
+    """Write or send a made-up feed: people join, change, leave."""
+    import numpy as np
+
+    from ktsafe.graph.datasets import social_feed
+
+    events = social_feed(people=people, days=days, rng=np.random.default_rng(seed))
+    if to.suffix == ".toml":
+        count, place = _send(to, events, per_second)
+    else:
+        count, place = _write_feed(to, events), str(to)
+    told = f"{place}: {count:,} events of {people:,} people over {days:,} days"
+    say({"to": place, "events": count}, told, as_json=as_json)
+
+
+def _send(to: Path, events: Iterable[Event], per_second: float | None) -> tuple[int, str]:
+    """Put events on a service's topic; return how many, and the topic."""
+    from ktsafe.stream.config import settings as configuration
+
+    config = configuration.load(to).config
+    topic = config.source.kafka_topic
+    if topic is None or config.kafka is None:
+        msg = f"{to}: the events do not come from Kafka."
+        raise ConfigError(msg, hint='Give [source] kind = "kafka", and a [kafka] table.')
+    from ktsafe.connectors.kafka_topics import send_values
+
+    values = _paced(map(msgspec.json.encode, events), per_second)
+    count = 0
+    for count in send_values(hurried(config.kafka), topic, values):  # noqa: B007 -- the last one
+        pass
+    return count, topic
+
+
+def _paced(values: Iterable[bytes], per_second: float | None) -> Iterator[bytes]:
+    begun = time.monotonic()
+    for count, value in enumerate(values):
+        if per_second is not None:
+            time.sleep(max(0.0, begun + count / per_second - time.monotonic()))
+        yield value
+
+
+def _write_feed(path: Path, events: Iterable[Event]) -> int:
+    """Write a feed, gzipped if named so; return its number of events."""
+    encode = msgspec.json.Encoder().encode
+    count = 0
+    with path.open("wb") as raw:
+        # A fixed time stamp keeps the bytes a function of the seed.
+        packed = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else None
+        file: IO[bytes] = raw if packed is None else packed  # type: ignore[assignment]
+        for event in events:
+            file.write(encode(event) + b"\n")
+            count += 1
+        if packed is not None:
+            packed.close()
+    return count
+
+
 def _generate(home: Path, feed: Path, people: int, days: int, seed: int) -> None:
     """Write a network as two files, and its future as a feed."""
     import numpy as np
@@ -147,7 +223,7 @@ def _generate(home: Path, feed: Path, people: int, days: int, seed: int) -> None
     # The feed gets its name last: where it exists, all other files exist.
     partial = feed.with_suffix(".partial.gz")
     events = life(network, people=joining, days=days, rates=FeedRates(**RATES))
-    count = feeds.write_feed(str(partial), events)
+    count = _write_feed(partial, events)
     partial.rename(feed)
     typer.echo(f"{feed}: {count:,} events", err=True)
 

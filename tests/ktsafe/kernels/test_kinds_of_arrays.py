@@ -35,7 +35,7 @@ def kinds() -> set[tuple[str, str]]:
 def test_large_releases_need_no_other_kernels(monkeypatch: pytest.MonkeyPatch, effort: str) -> None:
     """Where edges are sampled, as in large ones, what is given lies as all of them would.
 
-    `ktsafe warm` makes small releases: a service would compile what they do not need as it runs.
+    The toy runs make small releases: a service would compile what they do not need as it runs.
     """
     monkeypatch.setattr(rewiring, "SAMPLE", 10)
     before, rng = kinds(), np.random.default_rng(0)

@@ -169,18 +169,7 @@ COMMANDS = [
     Mistake("a key that is none", "config c.toml", {"c.toml": first(CONFIG, "every", "evry")}),
     Mistake("a pace that is none", "config c.toml", {"c.toml": first(CONFIG, '"1d"', '"daily"')}),
     Mistake("topics where there are files", "config c.toml --topics", {"c.toml": CONFIG}),
-    Mistake("events for files", "feed f.jsonl --to c.toml", {"c.toml": CONFIG, "f.jsonl": ""}),
-    Mistake("no such feed", "feed nowhere.jsonl --to c.toml", {"c.toml": KAFKA}),
-    Mistake(
-        "a table sent as a feed",
-        "feed f.csv --to c.toml",
-        {"c.toml": KAFKA, "f.csv": "id,gender\n"},
-    ),
-    Mistake(
-        "a feed that is no gzip",
-        "feed f.jsonl.gz --to c.toml",
-        {"c.toml": KAFKA, "f.jsonl.gz": "{}"},
-    ),
+    Mistake("events for files", "demo --feed-to c.toml", {"c.toml": CONFIG}),
 ]
 
 

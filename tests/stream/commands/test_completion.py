@@ -50,13 +50,12 @@ def test_bash_completes_commands_and_options(tmp_path):
 
 
 def test_what_a_run_did_is_json(tmp_path, capsys):
-    """`feed --json` and `run --json` say in numbers what they say in words."""
+    """`demo --feed-to --json` and `run --json` say in numbers what they say in words."""
     feed = tmp_path / "feed.jsonl"
-    command = ["feed", "--people", "40", "--days", "70", "--out", str(feed), "--json"]
+    command = ["demo", "--people", "40", "--days", "70", "--feed-to", str(feed), "--json"]
     assert run_command(command) == Exit.OK
     events = json.loads(capsys.readouterr().out)["events"]
     assert events == len(feed.read_text().splitlines())
-    assert run_command(["feed", "--json"]) == Exit.USAGE
     site = running.site(
         tmp_path / "site",
         attributes=services.ATTRIBUTES,

@@ -250,8 +250,8 @@ def test_an_unexpected_error_shows_its_place_and_not_its_text(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["feed", "--out", "/proc/ktsafe.jsonl"], "/proc/ktsafe.jsonl cannot be used"),
-        (["feed", "--seed", "-1"], "--seed"),
+        (["demo", "--feed-to", "/proc/ktsafe.jsonl"], "/proc/ktsafe.jsonl cannot be used"),
+        (["demo", "--seed", "-1"], "--seed"),
         (["anonymize", *NO_FILES, "--out=o", "--audit=o/audit"], "o/audit lies in o"),
         (["anonymize", *NO_FILES, "--out=o", "--audit=o"], "o lies in o"),
         (["anonymize", *NO_FILES, "--out=o", "--audit=a"], "x cannot be read"),
@@ -272,7 +272,7 @@ def test_a_full_disk_is_said_in_one_line(monkeypatch, capsys):
     """Output that finds no room ends the command, without a crash report."""
     with open("/dev/full", "w") as full:  # noqa: PTH123
         monkeypatch.setattr("sys.stdout", full)
-        assert run_command(["feed", "--people", "1000"]) == Exit.USAGE
+        assert run_command(["config"]) == Exit.USAGE
         monkeypatch.undo()
         with contextlib.suppress(OSError):
             full.close()

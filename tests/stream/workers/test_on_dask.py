@@ -159,7 +159,7 @@ def test_a_cold_worker_refuses(tmp_path):
         program("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"),
         program("worker", address, *ALONE_IN_PROCESS, "--preload", str(none), **cold),
         Workers(dask=address, folder=tmp_path / "tasks").open() as (executor, _),
-        pytest.raises(WorkerRefuses, match="warm"),
+        pytest.raises(WorkerRefuses, match="no kernels"),
     ):
         list(executor.map(dying_once, [marker], [who], [0]))
     assert not marker.exists()

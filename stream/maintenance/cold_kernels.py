@@ -1,4 +1,4 @@
-"""The work after an install: `ktsafe warm` compiles kernels.
+"""Kernels that are not compiled yet, compiled by processes beside this one.
 
 Two processes compile at the same time what a release needs: one most of what searches for it, the
 other the rest and what judges it, so both take about equally long.
@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.kernels import kernel_cache
-from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import Progress, phases
-from ktsafe.stream.process.command_line import Json, say
 
 PARTS: Final = {
     "search": ("anonymization/",),
@@ -33,32 +31,6 @@ FIRST: Final = ("search", "judges")
 """What a release needs that knows stars: the default."""
 _KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
 _POLL_S: Final = 0.1
-
-
-def warm(
-    as_json: Json = False,
-) -> int:
-    """Compile our own strategies' kernels now, so no release waits.
-
-    A second time compiles nothing.
-
-    They are kept in the folder that NUMBA_CACHE_DIR names, or else in the cache folder of the user.
-    """
-    started = time.monotonic()
-    with phases("compiling kernels") as progress:
-        n_new = _run_beside(FIRST, progress)
-    found = {
-        "folder": os.environ["NUMBA_CACHE_DIR"],
-        "compiled": n_new,
-        "kernels": len(_compiled()),
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    text = (
-        f"{found['folder']}: {found['kernels']} compiled kernels, {found['compiled']} of them now, "
-        f"in {found['seconds']} s"
-    )
-    say(found, text, as_json=as_json)
-    return Exit.OK
 
 
 def compile_first() -> None:
@@ -96,17 +68,9 @@ def _compiling_cold(parts: Sequence[str]) -> Iterator[None]:
             ended(progress)
 
 
-def _run_beside(parts: Sequence[str], progress: Progress) -> int:
-    """Run parts in processes of their own; count compiled kernels."""
-    with _beside(parts) as ended:
-        return ended(progress)
-
-
 @contextmanager
-def _beside(parts: Sequence[str]) -> Iterator[Callable[[Progress], int]]:
-    """Run parts in processes of their own.
-
-    Give what waits for them and counts their kernels.
+def _beside(parts: Sequence[str]) -> Iterator[Callable[[Progress], None]]:
+    """Run parts in processes of their own; give what waits for them.
 
     What fails there is compiled when it is needed.
     """
@@ -117,16 +81,15 @@ def _beside(parts: Sequence[str]) -> Iterator[Callable[[Progress], int]]:
         runs[1].insert(0, "ending")
     running = [
         subprocess.Popen(  # noqa: S603 -- our own
-            [*command, *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [*command, *names], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         for names in runs
     ]
 
-    def ended(progress: Progress) -> int:
+    def ended(progress: Progress) -> None:
         while any(one.poll() is None for one in running):
             progress(", ".join(parts), min((len(_compiled()) - first) / total, 0.99))
             time.sleep(_POLL_S)
-        return sum(int(one.communicate()[0] or 0) for one in running)
 
     try:
         yield ended
