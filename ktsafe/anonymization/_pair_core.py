@@ -18,106 +18,164 @@ from numpy.typing import NDArray
 from ktsafe.kernels.compiler import inner_kernel, kernel
 
 LITTLE = 1e-9
-"""Less than this is no gain."""
+"""Less than this is no gain, but rounding."""
+
+NODES_MAX = 60
+"""Vertices that a search for an alternating path may reach: chosen, as its time grows with them."""
+
+PARTNERS = 8
+"""Second steps that are tried with a first one: chosen, with `pair_program.TRIALS`."""
 
 VERTEX = np.dtype(
     [
         *((name, np.int32) for name in ("first", "hidden", "room", "as_start", "as_end")),
-        *((name, np.int32) for name in ("parent", "by_hidden", "by_shown")),
+        *((name, np.int32) for name in ("parent", "by_hidden", "by_shown", "cohort")),
         ("net", np.float64),
     ],
     align=True,
 )
-"""What a search needs of a vertex, in one place of the memory: it jumps from one to another."""
+"""What a search needs of a vertex, in one place of the memory: it jumps from one to another.
+
+first:
+    Its entries of `Entries` are first[v] to first[v + 1]; so there is one vertex more.
+hidden, room:
+    Its hidden candidates; the degree of its cohort less its shown candidates.
+cohort:
+    Its cohort.
+as_start, as_end:
+    The last search that met it as one end of a hidden candidate, or as the other one; of the vertex
+    too many, as_start counts the searches.
+parent, by_hidden, by_shown, net:
+    How the search came here: from which vertex, by which two candidates, with which gain.
+"""
+
+COHORT = np.dtype(
+    [
+        *((name, np.int64) for name in ("first", "degree")),
+        *((name, np.float64) for name in ("price", "raise_below", "lower_above")),
+    ]
+)
+"""What a search knows of a cohort.
+
+first:
+    Its members are `members[first[c]:first[c + 1]]`; so there is one cohort more.
+degree, price:
+    Neighbours that each member gets, and what one more of them costs.
+raise_below, lower_above:
+    A sweep raises it at a price below the first, or lowers it at a price above the second: else it
+    is known that this does not pay.
+"""
 
 
-def log_size_for(n: int, m: int) -> int:
-    """Return the log's room for n vertices and m candidates."""
-    return 40 * n + 20 * m + 10_000
+class CandidateEdges(NamedTuple):
+    """Edges that can be shown, by number.
 
-
-class MatchingState(NamedTuple):
-    """Pair of classes under search; vertices and cohorts numbered from 0.
-
-    Attributes
-    ----------
-    ends:
-        int32, shape (m, 2): the ends of each candidate.
-    gain:
-        float64, shape (m,): what each gains that is shown.
-    top:
-        float64, shape (2,): the greatest and the least gain.
-    is_shown:
-        bool, shape (m,).
-    first, at:
-        int32 (n + 1), (2 m): candidates at v are at[first[v]:first[v + 1]].
-    place, other, gain_at, is_shown_at:
-        int32, shape (m, 2): where in `at` a candidate stands; shape (2 m,): other end, gain and
-        whether it is shown, by entry of `at`, since the search reads them in a row.
-    hidden:
-        int32, shape (n,): hidden candidates at each vertex.
-    room:
-        int32, shape (n,): degree less shown candidates.
-    member_first, members, cohort:
-        int64 (cohorts + 1), int32, int32: the members of each cohort, and the cohort of each.
-    degree:
-        int64, shape (cohorts,).
-    price:
-        float64, shape (cohorts,): price of one more degree.
-    value:
-        float64, shape (1,): gains of what is shown less the price of all degrees.
-    log:
-        int32: steps since the start that can be taken back; e >= 0: candidate e was flipped,
-        -2 c - 1: cohort c was raised, -2 c - 2: it was lowered.
-    log_size:
-        int64, shape (1,).
-    raise_at, lower_at:
-        float64, shape (cohorts,): a sweep raises a cohort whose price is below the first, or lowers
-        one whose price is above the second: else it knows that this does not pay.
-    parent, by_hidden, by_shown, net, queue:
-        Scratch of the path search: float64 and int32, shape (n + 1,); queue: int32, shape
-        (1 + vertices that a search may reach,).
-    as_start, as_end:
-        int32, shape (n + 1,): the last search that met a vertex as one end of a hidden candidate,
-        or as the other one; the last entry counts searches.
+    Their ends, shape (m, 2), what each gains, whether it is shown, and where it stands in
+    `Entries`: `place`, shape (m, 2), by its ends.
     """
 
     ends: NDArray[np.int32]
     gain: NDArray[np.float64]
-    top: NDArray[np.float64]
     is_shown: NDArray[np.bool_]
-    first: NDArray[np.int32]
-    at: NDArray[np.int32]
     place: NDArray[np.int32]
+
+
+class Entries(NamedTuple):
+    """The candidates, vertex by vertex, as a search reads them.
+
+    The number of the candidate, its other end, its gain, and whether it is shown.
+    """
+
+    edge: NDArray[np.int32]
     other: NDArray[np.int32]
-    gain_at: NDArray[np.float64]
-    is_shown_at: NDArray[np.bool_]
-    hidden: NDArray[np.int32]
-    room: NDArray[np.int32]
-    member_first: NDArray[np.int64]
+    gain: NDArray[np.float64]
+    is_shown: NDArray[np.bool_]
+
+
+class PairSearch(NamedTuple):
+    """A pair of classes under search; vertices and cohorts numbered from 0.
+
+    Attributes
+    ----------
+    candidates, entries:
+        The candidates, by number and by vertex.
+    vertices, cohorts:
+        Records, shape (n + 1,) and (cohorts + 1,): see `VERTEX` and `COHORT`.
+    members:
+        int32, shape (n,): the vertices by cohort.
+    value:
+        float64, shape (1,): gains of what is shown less the price of all degrees.
+    gains:
+        float64, shape (2,): the greatest and the least gain of a candidate.
+    log, log_size:
+        Steps since the start that can be taken back, and how many: e >= 0: candidate e was flipped,
+        -2 c - 1: cohort c was raised, -2 c - 2: it was lowered.
+    queue:
+        int32: what a search has yet to look at.
+    """
+
+    candidates: CandidateEdges
+    entries: Entries
+    vertices: NDArray[np.void]
+    cohorts: NDArray[np.void]
     members: NDArray[np.int32]
-    cohort: NDArray[np.int32]
-    degree: NDArray[np.int64]
-    price: NDArray[np.float64]
     value: NDArray[np.float64]
+    gains: NDArray[np.float64]
     log: NDArray[np.int32]
     log_size: NDArray[np.int64]
-    raise_at: NDArray[np.float64]
-    lower_at: NDArray[np.float64]
-    parent: NDArray[np.int32]
-    by_hidden: NDArray[np.int32]
-    by_shown: NDArray[np.int32]
-    net: NDArray[np.float64]
     queue: NDArray[np.int32]
-    as_start: NDArray[np.int32]
-    as_end: NDArray[np.int32]
+
+
+def matching_of(
+    ends: NDArray[np.int32],
+    gain: NDArray[np.float64],
+    cohort: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    price: NDArray[np.float64],
+) -> PairSearch:
+    """Return the search at the medians of candidates, with nothing shown.
+
+    Parameters
+    ----------
+    ends, gain:
+        Of the candidates.
+    cohort:
+        int32, shape (n,): the cohort of each vertex.
+    sizes, price:
+        Shape (cohorts,): members of each cohort, and what each of its degrees costs.
+    """
+    n, m = len(cohort), len(ends)
+    first, edge, place, other = stand(ends, n)
+    count = np.diff(first).astype(np.int64)
+    vertices = np.zeros(n + 1, dtype=VERTEX)
+    vertices["first"], vertices["hidden"][:n], vertices["cohort"][:n] = first, count, cohort
+    cohorts = np.zeros(len(sizes) + 1, dtype=COHORT)
+    cohorts["first"][1:] = np.cumsum(sizes)
+    in_order = count[np.lexsort((count, cohort))]
+    cohorts["degree"][:-1] = in_order[cohorts["first"][:-1] + (sizes - 1) // 2]
+    cohorts["price"][:-1] = price
+    cohorts["raise_below"], cohorts["lower_above"] = np.inf, -np.inf
+    vertices["room"][:n] = cohorts["degree"][cohort]
+    return PairSearch(
+        candidates=CandidateEdges(ends, gain, np.zeros(m, dtype=np.bool_), place),
+        entries=Entries(edge, other, gain[edge], np.zeros(2 * m, dtype=np.bool_)),
+        vertices=vertices,
+        cohorts=cohorts,
+        members=np.argsort(cohort, kind="stable").astype(np.int32),
+        value=np.array([-(cohorts["price"] * cohorts["degree"])[:-1].sum()]),
+        gains=np.array([gain.max(initial=0.0), gain.min(initial=np.inf)]),
+        # Room for some dozens of searches from each vertex: more, and the search shows nothing.
+        log=np.empty(40 * n + 20 * m + 10_000, dtype=np.int32),
+        log_size=np.zeros(1, dtype=np.int64),
+        queue=np.zeros(NODES_MAX + 1, dtype=np.int32),
+    )
 
 
 @kernel
 def stand(
     ends: NDArray[np.int32], n: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return where each vertex's candidates begin; `at`, `place`, `other` of the state."""
+    """Return where each vertex's entries begin; their edges, places, other ends."""
     m = ends.shape[0]
     first = np.zeros(n + 1, dtype=np.int32)
     for e in range(m):
@@ -138,36 +196,38 @@ def stand(
 
 
 @inner_kernel
-def note(state: MatchingState, what: int) -> None:
+def note(state: PairSearch, what: int) -> None:
     """Remember a step."""
     state.log[state.log_size[0]] = what
     state.log_size[0] += 1
 
 
 @inner_kernel
-def flip(state: MatchingState, edge: int) -> None:
+def flip(state: PairSearch, edge: int) -> None:
     """Show a hidden candidate or hide a shown one."""
-    was_shown = state.is_shown[edge]
+    candidates = state.candidates
+    was_shown = candidates.is_shown[edge]
     more = 1 if was_shown else -1
-    state.is_shown[edge] = not was_shown
-    state.value[0] -= more * state.gain[edge]
+    candidates.is_shown[edge] = not was_shown
+    state.value[0] -= more * candidates.gain[edge]
     for side in range(2):
-        state.is_shown_at[state.place[edge, side]] = not was_shown
-        state.room[state.ends[edge, side]] += more
-        state.hidden[state.ends[edge, side]] += more
+        state.entries.is_shown[candidates.place[edge, side]] = not was_shown
+        end = state.vertices[candidates.ends[edge, side]]
+        end.room += more
+        end.hidden += more
 
 
 @inner_kernel
-def shift(state: MatchingState, cohort: int, more: int) -> None:
+def shift(state: PairSearch, cohort: int, more: int) -> None:
     """Change a cohort's degree and its members' rooms, even below 0."""
-    state.degree[cohort] += more
-    state.value[0] -= more * state.price[cohort]
-    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
-        state.room[state.members[i]] += more
+    state.cohorts[cohort].degree += more
+    state.value[0] -= more * state.cohorts[cohort].price
+    for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
+        state.vertices[state.members[i]].room += more
 
 
 @inner_kernel
-def undo(state: MatchingState, mark: int) -> None:
+def undo(state: PairSearch, mark: int) -> None:
     """Take steps back until the log is as long as it was."""
     while state.log_size[0] > mark:
         state.log_size[0] -= 1
@@ -180,55 +240,60 @@ def undo(state: MatchingState, mark: int) -> None:
 
 
 @inner_kernel
-def augment(state: MatchingState, u: int, nodes_max: int) -> None:
+def augment(state: PairSearch, u: int) -> None:
     """Show more at u by a candidate or a short alternating path.
 
     The vertex has room.
     """
-    if state.log_size[0] + 2 * nodes_max + 30 * len(state.room) > len(state.log):
+    if state.log_size[0] + 2 * NODES_MAX + 30 * (len(state.vertices) - 1) > len(state.log):
         # Beyond this nothing more is shown, so what must be hidden can still be noted.
         return
-    queue, as_start, as_end = state.queue, state.as_start, state.as_end
-    as_start[-1] += 1
-    now = as_start[-1]
+    vertices, entries, queue = state.vertices, state.entries, state.queue
+    vertices[-1].as_start += 1
+    now = vertices[-1].as_start
     queue[0], head, tail = u, 0, 1
-    as_start[u], state.net[u] = now, 0.0
+    vertices[u].as_start = now
+    vertices[u].net = 0.0
     best, best_at = LITTLE, -1
     while head < tail:
         x = np.int64(queue[head])
         head += 1
-        if state.hidden[x] == 0:
+        if vertices[x].hidden == 0:
             continue
-        for i in range(state.first[x], state.first[x + 1]):
-            if state.is_shown_at[i]:
+        for i in range(vertices[x].first, vertices[x + 1].first):
+            if entries.is_shown[i]:
                 continue
-            v = state.other[i]
-            with_e = state.net[x] + state.gain_at[i]
-            if state.room[v] > int(v == u) and with_e > LITTLE:
-                edge = np.int64(state.at[i])
+            v = entries.other[i]
+            with_e = vertices[x].net + entries.gain[i]
+            if vertices[v].room > int(v == u) and with_e > LITTLE:
+                edge = np.int64(entries.edge[i])
                 flip(state, edge)
                 note(state, edge)
                 walk_back(state, u, x)
                 return
-            if as_end[v] == now or as_start[v] == now:
+            if now in (vertices[v].as_start, vertices[v].as_end):
                 continue
-            as_end[v] = now
+            vertices[v].as_end = now
             # Of very many candidates few are shown: the search ends with the last of these.
-            n_shown = state.first[v + 1] - state.first[v] - state.hidden[v]
-            for j in range(state.first[v], state.first[v + 1]):
+            n_shown = n_shown_at(state, v)
+            for j in range(vertices[v].first, vertices[v + 1].first):
                 if n_shown == 0:
                     break
-                if not state.is_shown_at[j]:
+                if not entries.is_shown[j]:
                     continue
                 n_shown -= 1
-                w = state.other[j]
-                if as_start[w] == now or as_end[w] == now:
+                w = entries.other[j]
+                there = vertices[w]
+                if now in (there.as_start, there.as_end):
                     continue
-                as_start[w], state.net[w] = now, with_e - state.gain_at[j]
-                state.parent[w], state.by_hidden[w], state.by_shown[w] = x, state.at[i], state.at[j]
-                if state.net[w] > best:
-                    best, best_at = state.net[w], w
-                if tail <= nodes_max:
+                there.as_start = now
+                there.net = with_e - entries.gain[j]
+                there.parent = x
+                there.by_hidden = entries.edge[i]
+                there.by_shown = entries.edge[j]
+                if there.net > best:
+                    best, best_at = there.net, w
+                if tail <= NODES_MAX:
                     queue[tail] = w
                     tail += 1
     if best_at >= 0:
@@ -236,17 +301,24 @@ def augment(state: MatchingState, u: int, nodes_max: int) -> None:
 
 
 @inner_kernel
-def walk_back(state: MatchingState, u: int, x: int) -> None:
-    """Flip the path from u to x."""
-    while x != u:
-        for f in (np.int64(state.by_shown[x]), np.int64(state.by_hidden[x])):
-            flip(state, f)
-            note(state, f)
-        x = np.int64(state.parent[x])
+def n_shown_at(state: PairSearch, v: int) -> int:
+    """Return how many candidates at a vertex are shown."""
+    return state.vertices[v + 1].first - state.vertices[v].first - state.vertices[v].hidden
 
 
 @inner_kernel
-def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
+def walk_back(state: PairSearch, u: int, x: int) -> None:
+    """Flip the path from u to x."""
+    while x != u:
+        here = state.vertices[x]
+        hidden, shown, x = np.int64(here.by_hidden), np.int64(here.by_shown), np.int64(here.parent)
+        for edge in (shown, hidden):
+            flip(state, edge)
+            note(state, edge)
+
+
+@inner_kernel
+def raise_degree(state: PairSearch, cohort: int, least: float) -> float:
     """Raise a cohort, show what then fits; return the gain.
 
     The search ends where value cannot rise by more than `least`. What is returned is then a bound:
@@ -256,22 +328,22 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
     shift(state, cohort, 1)
     note(state, -2 * cohort - 1)
     able = 0
-    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
-        able += state.hidden[state.members[i]] > 0
-    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
+    for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
+        able += state.vertices[state.members[i]].hidden > 0
+    for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
         v = np.int64(state.members[i])
-        hoped = state.value[0] + able * state.top[0] - before
+        hoped = state.value[0] + able * state.gains[0] - before
         if hoped <= least:
             return hoped
-        if state.hidden[v] > 0:
+        if state.vertices[v].hidden > 0:
             able -= 1
-            if state.room[v] > 0:
-                augment(state, v, nodes_max)
+            if state.vertices[v].room > 0:
+                augment(state, v)
     return state.value[0] - before
 
 
 @inner_kernel
-def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
+def lower_degree(state: PairSearch, cohort: int, least: float) -> float:
     """Lower a cohort that has a degree.
 
     What no longer fits is hidden; what then does is shown. Return by how much value rises, or a
@@ -280,215 +352,55 @@ def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
     before = state.value[0]
     shift(state, cohort, -1)
     note(state, -2 * cohort - 2)
-    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
+    for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
         v = state.members[i]
         # A tie inside the cohort takes both of its ends down.
-        if state.room[v] >= 0:
+        if state.vertices[v].room >= 0:
             continue
         # Where all gain the same, a path regains at most what is hidden for it.
-        if state.top[0] == state.top[1] and state.value[0] <= before + least:
+        if state.gains[0] == state.gains[1] and state.value[0] <= before + least:
             break
-        f = cheapest_shown(state, v)
-        w = np.int64(state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1])
-        flip(state, f)
-        note(state, f)
-        if state.room[w] > 0:
-            augment(state, w, nodes_max)
+        w = hide_cheapest(state, v)
+        if state.vertices[w].room > 0:
+            augment(state, w)
     return state.value[0] - before
 
 
 @inner_kernel
-def cheapest_shown(state: MatchingState, v: int) -> int:
-    """Return the shown candidate at v that is hidden at least loss."""
+def hide_cheapest(state: PairSearch, v: int) -> int:
+    """Hide what loses least at v; return its other end."""
+    vertices, entries = state.vertices, state.entries
     best, found = np.inf, -1
-    n_shown = state.first[v + 1] - state.first[v] - state.hidden[v]
-    for i in range(state.first[v], state.first[v + 1]):
+    n_shown = n_shown_at(state, v)
+    for i in range(vertices[v].first, vertices[v + 1].first):
         if n_shown == 0:
             break
-        if not state.is_shown_at[i]:
+        if not entries.is_shown[i]:
             continue
         n_shown -= 1
-        gain, w = state.gain_at[i], state.other[i]
+        gain, w = entries.gain[i], entries.other[i]
         regained = 0.0
-        if state.room[w] < 0:
+        if vertices[w].room < 0:
             # The other end must hide one, too.
             regained = gain / 2
-        elif state.hidden[w] > 0:
-            for j in range(state.first[w], state.first[w + 1]):
-                if not state.is_shown_at[j] and state.room[state.other[j]] > 0:
-                    regained = max(regained, state.gain_at[j])
-                    if regained == state.top[0]:
+        elif vertices[w].hidden > 0:
+            for j in range(vertices[w].first, vertices[w + 1].first):
+                if not entries.is_shown[j] and vertices[entries.other[j]].room > 0:
+                    regained = max(regained, entries.gain[j])
+                    if regained == state.gains[0]:
                         break
         if gain - regained < best:
-            best, found = gain - regained, state.at[i]
-    return found
+            best, found = gain - regained, i
+    edge = np.int64(entries.edge[found])
+    flip(state, edge)
+    note(state, edge)
+    return np.int64(entries.other[found])
 
 
 @inner_kernel
-def step(state: MatchingState, cohort: int, more: int, least: float, nodes_max: int) -> None:
+def step(state: PairSearch, cohort: int, more: int, least: float) -> None:
     """Raise or lower a cohort by one."""
     if more > 0:
-        raise_degree(state, cohort, least, nodes_max)
+        raise_degree(state, cohort, least)
     else:
-        lower_degree(state, cohort, least, nodes_max)
-
-
-@kernel
-def show_all(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> None:
-    """Show as much as the degrees allow."""
-    for v in order:
-        while state.room[v] > 0 and state.hidden[v] > 0:
-            before = state.value[0]
-            augment(state, v, nodes_max)
-            state.log_size[0] = 0
-            if state.value[0] <= before + LITTLE:
-                break
-
-
-@kernel
-def exchange_all(state: MatchingState, nodes_max: int) -> None:
-    """Show hidden candidates that gain more than what they replace."""
-    if state.top[0] - state.top[1] <= LITTLE:
-        return
-    for edge in range(len(state.gain)):
-        if state.is_shown[edge]:
-            continue
-        before = state.value[0]
-        for side in range(2):
-            v = state.ends[edge, side]
-            if state.room[v] > 0 or state.hidden[v] == state.first[v + 1] - state.first[v]:
-                continue
-            f = cheapest_shown(state, v)
-            w = np.int64(state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1])
-            flip(state, f)
-            note(state, f)
-            if w != state.ends[edge, 1 - side] and state.room[w] > 0:
-                augment(state, w, nodes_max)
-        if (
-            state.room[state.ends[edge, 0]] > 0
-            and state.room[state.ends[edge, 1]] > 0
-            and not state.is_shown[edge]
-        ):
-            flip(state, edge)
-            note(state, edge)
-        if state.value[0] <= before + LITTLE:
-            undo(state, 0)
-        state.log_size[0] = 0
-
-
-@kernel
-def sweep(state: MatchingState, nodes_max: int) -> int:
-    """Raise or lower each cohort while that pays; return the steps.
-
-    A cohort is passed over that was tried before, while its price has not moved far enough and
-    nothing changed beside it: then it is known what a step is worth.
-    """
-    steps = 0
-    for cohort in range(len(state.degree)):
-        price = state.price[cohort]
-        direction = 0
-        while True:
-            gained = 0.0
-            if direction >= 0 and price < state.raise_at[cohort]:
-                gained = raise_degree(state, cohort, LITTLE, nodes_max)
-                if gained > LITTLE:
-                    direction = 1
-                else:
-                    undo(state, 0)
-                    state.raise_at[cohort] = price + gained - LITTLE
-            may_lower = state.degree[cohort] > 0 and price > state.lower_at[cohort]
-            if direction <= 0 and gained <= LITTLE and may_lower:
-                gained = lower_degree(state, cohort, LITTLE, nodes_max)
-                if gained > LITTLE:
-                    direction = -1
-                else:
-                    undo(state, 0)
-                    state.lower_at[cohort] = price - gained + LITTLE
-            if gained > LITTLE:
-                steps += 1
-                wake(state, cohort)
-            state.log_size[0] = 0
-            if gained <= LITTLE:
-                break
-    return steps
-
-
-@inner_kernel
-def wake(state: MatchingState, cohort: int) -> None:
-    """Mark cohorts beside a step to be tried again.
-
-    Those are the cohorts of what was flipped, and of vertices that may now find room.
-    """
-    try_again(state, cohort)
-    for i in range(state.log_size[0]):
-        edge = np.int64(state.log[i])
-        if edge >= 0:
-            try_again(state, state.cohort[state.ends[edge, 0]])
-            try_again(state, state.cohort[state.ends[edge, 1]])
-    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
-        v = state.members[i]
-        for j in range(state.first[v], state.first[v + 1]):
-            try_again(state, state.cohort[state.other[j]])
-
-
-@inner_kernel
-def try_again(state: MatchingState, cohort: int) -> None:
-    """Forget what a step of a cohort was worth."""
-    state.raise_at[cohort] = np.inf
-    state.lower_at[cohort] = -np.inf
-
-
-@kernel
-def double_steps(
-    state: MatchingState,
-    weight: NDArray[np.int64],
-    is_one: bool,
-    keeps_total: bool,
-    n_trials: int,
-    n_partners: int,
-    rng: np.random.Generator,
-    nodes_max: int,
-) -> int:
-    """Try balanced steps of two cohorts at once; return how many pay.
-
-    If the total is kept, too, one cohort is raised and another one of its side is lowered.
-    """
-    p = len(weight)
-    taken = 0
-    for _ in range(n_trials):
-        cohort = int(rng.random() * p)
-        more = 1 if rng.random() < 0.5 else -1
-        if state.degree[cohort] + more < 0:
-            continue
-        before = state.value[0]
-        step(state, cohort, more, -np.inf, nodes_max)
-        mark = state.log_size[0]
-        is_free = is_one and not keeps_total
-        if is_free and weight[cohort] % 2 == 0 and state.value[0] > before + LITTLE:
-            state.log_size[0] = 0
-            taken += 1
-            continue
-        seen, done = 0, False
-        d = int(rng.random() * p)
-        for _ in range(p):
-            d = d + 1 if d + 1 < p else 0
-            for again in (1, -1):
-                off = weight[cohort] * more + weight[d] * again
-                if keeps_total and more == again:
-                    continue
-                if (off % 2 if is_free else off) or d == cohort or state.degree[d] + again < 0:
-                    continue
-                seen += 1
-                step(state, d, again, -np.inf, nodes_max)
-                if state.value[0] > before + LITTLE:
-                    done = True
-                    break
-                undo(state, mark)
-            if done or seen >= n_partners:
-                break
-        if done:
-            taken += 1
-        else:
-            undo(state, 0)
-        state.log_size[0] = 0
-    return taken
+        lower_degree(state, cohort, least)

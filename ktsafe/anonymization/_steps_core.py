@@ -1,4 +1,4 @@
-"""Steps of many cohorts at once that bring ends to a number."""
+"""Steps of cohorts: sweeps, pairs of steps, steps towards a total."""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
@@ -9,19 +9,184 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.anonymization._pair_core import (
-    MatchingState,
+    LITTLE,
+    PARTNERS,
+    PairSearch,
+    augment,
+    flip,
+    hide_cheapest,
     lower_degree,
+    n_shown_at,
+    note,
     raise_degree,
     step,
     undo,
 )
-from ktsafe.kernels.compiler import kernel
+from ktsafe.kernels.compiler import inner_kernel, kernel
 
 
 @kernel
-def try_steps(
-    state: MatchingState, cohorts: NDArray[np.int64], reach: int, nodes_max: int
-) -> NDArray[np.float64]:
+def show_all(state: PairSearch, order: NDArray[np.int64]) -> None:
+    """Show as much as the degrees allow."""
+    for v in order:
+        while state.vertices[v].room > 0 and state.vertices[v].hidden > 0:
+            before = state.value[0]
+            augment(state, v)
+            state.log_size[0] = 0
+            if state.value[0] <= before + LITTLE:
+                break
+
+
+@kernel
+def exchange_all(state: PairSearch) -> None:
+    """Show hidden candidates that gain more than what they replace."""
+    if state.gains[0] - state.gains[1] <= LITTLE:
+        return
+    candidates, vertices = state.candidates, state.vertices
+    for edge in range(len(candidates.gain)):
+        if candidates.is_shown[edge]:
+            continue
+        before = state.value[0]
+        a, b = candidates.ends[edge, 0], candidates.ends[edge, 1]
+        for v, other in ((a, b), (b, a)):
+            if vertices[v].room > 0 or n_shown_at(state, v) == 0:
+                continue
+            w = hide_cheapest(state, v)
+            if w != other and vertices[w].room > 0:
+                augment(state, w)
+        if vertices[a].room > 0 and vertices[b].room > 0 and not candidates.is_shown[edge]:
+            flip(state, edge)
+            note(state, edge)
+        if state.value[0] <= before + LITTLE:
+            undo(state, 0)
+        state.log_size[0] = 0
+
+
+@kernel
+def sweep(state: PairSearch) -> int:
+    """Raise or lower each cohort while that pays; return the steps.
+
+    A cohort is passed over that was tried before, while its price has not moved far enough and
+    nothing changed beside it: then it is known what a step is worth.
+    """
+    steps = 0
+    for cohort in range(len(state.cohorts) - 1):
+        own = state.cohorts[cohort]
+        direction = 0
+        while True:
+            gained = 0.0
+            if direction >= 0 and own.price < own.raise_below:
+                gained = raise_degree(state, cohort, LITTLE)
+                if gained > LITTLE:
+                    direction = 1
+                else:
+                    undo(state, 0)
+                    own.raise_below = own.price + gained - LITTLE
+            may_lower = own.degree > 0 and own.price > own.lower_above
+            if direction <= 0 and gained <= LITTLE and may_lower:
+                gained = lower_degree(state, cohort, LITTLE)
+                if gained > LITTLE:
+                    direction = -1
+                else:
+                    undo(state, 0)
+                    own.lower_above = own.price - gained + LITTLE
+            if gained > LITTLE:
+                steps += 1
+                wake(state, cohort)
+            state.log_size[0] = 0
+            if gained <= LITTLE:
+                break
+    return steps
+
+
+@inner_kernel
+def wake(state: PairSearch, cohort: int) -> None:
+    """Mark cohorts beside a step to be tried again.
+
+    Those are the cohorts of what was flipped, and of vertices that may now find room.
+    """
+    forget_worth(state, cohort)
+    for i in range(state.log_size[0]):
+        edge = np.int64(state.log[i])
+        if edge >= 0:
+            for end in state.candidates.ends[edge]:
+                forget_worth(state, state.vertices[end].cohort)
+    for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
+        v = state.members[i]
+        for j in range(state.vertices[v].first, state.vertices[v + 1].first):
+            forget_worth(state, state.vertices[state.entries.other[j]].cohort)
+
+
+@inner_kernel
+def forget_worth(state: PairSearch, cohort: int) -> None:
+    """Forget what a step of a cohort was worth."""
+    state.cohorts[cohort].raise_below = np.inf
+    state.cohorts[cohort].lower_above = -np.inf
+
+
+@kernel
+def double_steps(
+    state: PairSearch,
+    weight: NDArray[np.int64],
+    is_one: bool,
+    keeps_total: bool,
+    n_trials: int,
+    rng: np.random.Generator,
+) -> int:
+    """Try balanced steps of two cohorts at once; return how many pay.
+
+    If the total is kept, too, one cohort is raised and another one of its side is lowered.
+    """
+    p = len(weight)
+    taken = 0
+    for _ in range(n_trials):
+        cohort = int(rng.random() * p)
+        more = 1 if rng.random() < 0.5 else -1
+        if state.cohorts[cohort].degree + more < 0:
+            continue
+        before = state.value[0]
+        step(state, cohort, more, -np.inf)
+        mark = state.log_size[0]
+        is_free = is_one and not keeps_total
+        if is_free and weight[cohort] % 2 == 0 and state.value[0] > before + LITTLE:
+            state.log_size[0] = 0
+            taken += 1
+            continue
+        seen, done = 0, False
+        d = int(rng.random() * p)
+        for _ in range(p):
+            d = d + 1 if d + 1 < p else 0
+            for again in (1, -1):
+                off = weight[cohort] * more + weight[d] * again
+                if keeps_total and more == again:
+                    continue
+                if (
+                    (off % 2 if is_free else off)
+                    or d == cohort
+                    or state.cohorts[d].degree + again < 0
+                ):
+                    continue
+                seen += 1
+                step(state, d, again, -np.inf)
+                if state.value[0] > before + LITTLE:
+                    done = True
+                    break
+                undo(state, mark)
+            if done or seen >= PARTNERS:
+                break
+        if done:
+            taken += 1
+        else:
+            undo(state, 0)
+        state.log_size[0] = 0
+    return taken
+
+
+# Steps of many cohorts at once, towards a number of ends.
+
+
+@kernel
+def try_steps(state: PairSearch, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
     """Return changes by 1 to `reach` steps down and up.
 
     Shape (cohorts, 2 reach + 1).
@@ -32,37 +197,32 @@ def try_steps(
         before = state.value[0]
         change[i, reach] = 0.0
         for k in range(1, reach + 1):
-            raise_degree(state, cohort, -np.inf, nodes_max)
+            raise_degree(state, cohort, -np.inf)
             change[i, reach + k] = state.value[0] - before
         undo(state, 0)
-        for k in range(1, min(reach, state.degree[cohort]) + 1):
-            lower_degree(state, cohort, -np.inf, nodes_max)
+        for k in range(1, min(reach, state.cohorts[cohort].degree) + 1):
+            lower_degree(state, cohort, -np.inf)
             change[i, reach - k] = state.value[0] - before
         undo(state, 0)
     return change
 
 
 @kernel
-def hoped_for(state: MatchingState, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
-    """Return changes by 1 to `reach` steps if other ends were free.
+def hoped_for(state: PairSearch, cohorts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return changes by a step down and up, other ends free.
 
-    Each end of a tie then gains half of what the tie gains, at most: shape (cohorts, 2 reach + 1).
+    Each end of a tie then gains half of what the tie gains, at most: shape (cohorts, 2).
     """
-    change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
+    change = np.empty((len(cohorts), 2))
     for i in range(len(cohorts)):
-        cohort = cohorts[i]
-        change[i, reach] = 0.0
-        up, down = 0.0, 0.0
-        for k in range(1, reach + 1):
-            up -= state.price[cohort]
-            down += state.price[cohort]
-            for j in range(state.member_first[cohort], state.member_first[cohort + 1]):
-                v = state.members[j]
-                up += state.top[0] / 2 * (state.hidden[v] >= state.room[v] + k)
-                down -= state.top[0] / 2 * (state.room[v] < k)
-            change[i, reach + k] = up
-            if k <= state.degree[cohort]:
-                change[i, reach - k] = down
+        own, end = state.cohorts[cohorts[i]], state.cohorts[cohorts[i] + 1].first
+        down, up = own.price, -own.price
+        for j in range(own.first, end):
+            v = state.vertices[state.members[j]]
+            up += state.gains[0] / 2 * (v.hidden >= v.room + 1)
+            down -= state.gains[0] / 2 * (v.room < 1)
+        change[i, 0] = down if own.degree > 0 else -np.inf
+        change[i, 1] = up
     return change
 
 
@@ -102,13 +262,11 @@ def choose_steps(
 
 
 @kernel
-def take_steps(
-    state: MatchingState, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
-) -> None:
+def take_steps(state: PairSearch, cohorts: NDArray[np.int64], steps: NDArray[np.int64]) -> None:
     """Change the degrees of cohorts by the given steps, lowering first."""
     for sign in (-1, 1):
         for i in range(len(steps)):
             cohort = cohorts[i]
             for _ in range(sign * steps[i]):
-                step(state, cohort, sign, -np.inf, nodes_max)
+                step(state, cohort, sign, -np.inf)
                 state.log_size[0] = 0

@@ -104,7 +104,9 @@ class Rest(NamedTuple):
 NOTHING = Rest()
 
 
-def aimed(request: Request, pairs: Sequence[Pair], aim: Aim) -> list[Pair]:
+def aimed(
+    request: Request, pairs: Sequence[Pair], classes: Sequence[tuple[int, int]], aim: Aim
+) -> list[Pair]:
     """Return the pairs with prices and totals for an aim.
 
     Parameters
@@ -113,6 +115,8 @@ def aimed(request: Request, pairs: Sequence[Pair], aim: Aim) -> list[Pair]:
         Its graph says which values classes have; its executor plans pairs side by side.
     pairs:
         All pairs of classes with ties; their candidates are these.
+    classes:
+        The two classes of each.
     aim:
         See `ktsafe.AnonymizeOptions`.
     """
@@ -121,12 +125,11 @@ def aimed(request: Request, pairs: Sequence[Pair], aim: Aim) -> list[Pair]:
     graph = request.graph
     _, first = np.unique(graph.qi_classes, return_index=True)
     values = graph.codes[first, :-1].astype(np.int64)
-    ends = graph.qi_classes[np.array([pair.edges[0] for pair in pairs])]
     ties = np.array([len(pair.edges) for pair in pairs], dtype=np.int64)
     run: Run = map if request.executor is None else request.executor.map
     cells = [
         Cells(of_pair, np.bincount(of_pair, ties).astype(np.float64))
-        for of_pair in cells_of(values, ends)
+        for of_pair in cells_of(values, np.array(classes))
     ]
     return priced(Market(pairs, ties, run), cells, ties.astype(np.float64), aim)
 
@@ -269,7 +272,7 @@ class Market:
 def shown_in_haste(pair: Pair, n_ties: int) -> tuple[int, int, Searched | None]:
     """Return a pair's edges at its price, their ties, and the rest."""
     plan, found = solve_in_haste(pair)
-    ends = int((pair.sizes[pair.a] * plan.r).sum())
+    ends = int((pair.sizes * plan.degree)[: pair.n_first].sum())
     return ends // 2 if pair.is_one else ends, int(plan.shown[:n_ties].sum()), found
 
 

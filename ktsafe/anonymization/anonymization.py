@@ -38,7 +38,6 @@ from ktsafe.anonymization.pair_edges import released_edges
 from ktsafe.anonymization.rare_classes import prepare
 from ktsafe.anonymization.request import (
     DEFAULTS,
-    Aim,
     AnonymizeOptions,
     Progress,
     Request,
@@ -173,38 +172,20 @@ def exact_release(request: Request) -> ExactRelease:
     >>> len(release.edges) > 0
     True
     """
-    release = before_rewiring(request, aim=request.options.aim)
-    edges = rewired(request, release.edges)
-    request.report("likeness", 1.0)
-    return dataclasses.replace(release, edges=edges)
-
-
-def before_rewiring(request: Request, *, aim: Aim = "cost", price: float = 1.0) -> ExactRelease:
-    """Return a release in exact cohorts before inserted edges exchange ends.
-
-    Parameters
-    ----------
-    request:
-        What is asked for.
-    aim:
-        See `ktsafe.AnonymizeOptions`.
-    price:
-        With the aim "cost": what an edge costs beforehand, where a tie that is shown gains 2. Less
-        than 1 shows more ties, and more edges that are none.
-    """
-    graph, params, rng = request.graph, request.params, request.rng
-    executor, report = request.executor, request.report
+    graph = request.graph
     cohorts = cohorts_of(
         graph.qi_classes,
         graph.is_sensitive,
         neighbour_counts(graph),
-        params,
-        rng=rng,
-        executor=executor,
+        request.params,
+        rng=request.rng,
+        executor=request.executor,
     )
-    report("cohorts", 1.0)
-    edges = released_edges(request, cohorts, aim=aim, price=price)
-    report("pairs", 1.0)
+    request.report("cohorts", 1.0)
+    edges = released_edges(request, cohorts)
+    request.report("pairs", 1.0)
+    edges = rewired(request, edges)
+    request.report("likeness", 1.0)
     return ExactRelease(edges, cohorts)
 
 

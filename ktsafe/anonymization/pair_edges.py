@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +24,35 @@ from numpy.typing import NDArray
 from ktsafe.anonymization import _realization_core as core
 from ktsafe.anonymization.aims import aimed
 from ktsafe.anonymization.kt_tree import Cohorts
-from ktsafe.anonymization.pair_program import Pair, solve
-from ktsafe.anonymization.request import Aim, Effort, Request
+from ktsafe.anonymization.pair_program import Edges, Pair, Side, solve
+from ktsafe.anonymization.request import Effort, Request
 from ktsafe.anonymization.rewiring import closeness, supported
-from ktsafe.graph import AttributedGraph
 from ktsafe.graph.numbering import edge_keys
 
 
-def released_edges(
-    request: Request, cohorts: Cohorts, *, aim: Aim, price: float
-) -> NDArray[np.int32]:
+class PairOfGraph(NamedTuple):
+    """A pair of classes with ties between them, in a graph.
+
+    Attributes
+    ----------
+    classes:
+        The two, ascending; twice the same if it is one.
+    vertices:
+        int32: the vertices of each of them, in the order of the pair's numbers.
+    pair:
+        The pair; its candidates are the ties.
+    """
+
+    classes: tuple[int, int]
+    vertices: tuple[NDArray[np.int32], ...]
+    pair: Pair
+
+    def in_graph(self, edges: Edges) -> NDArray[np.int32]:
+        """Return edges of the pair as edges of the graph."""
+        return np.concatenate(self.vertices)[edges]
+
+
+def released_edges(request: Request, cohorts: Cohorts) -> NDArray[np.int32]:
     """Return a release's edges, pair of classes by pair of classes.
 
     Parameters
@@ -41,53 +61,43 @@ def released_edges(
         What is asked for.
     cohorts:
         Cohorts of the graph's classes.
-    aim:
-        See `ktsafe.AnonymizeOptions`.
-    price:
-        With the aim "cost": what each edge costs beforehand, where a tie that is shown gains 2.
     """
-    graph = request.graph
-    between = pairs_between(graph.edges, graph.qi_classes, cohorts)
-    unaimed = [dataclasses.replace(pair, price=price) for pair in between]
-    # The other aims are sought as they are meant.
-    weighed = _supported(graph, unaimed) if aim == "balanced" else unaimed
-    pairs = aimed(request, weighed, aim)
+    graph, aim = request.graph, request.options.aim
+    known = pairs_between(graph.edges, graph.qi_classes, cohorts)
+    pairs = [each.pair for each in known]
+    if aim == "balanced":
+        # Ties gain more, the more triangles they close. Other aims are sought as they are meant.
+        ties = [each.in_graph(each.pair.edges) for each in known]
+        close = closeness(graph.n_vertices, np.concatenate((graph.edges[:0], *ties)))
+        parts = np.split(close, np.cumsum([len(edges) for edges in ties]))
+        pairs = [
+            dataclasses.replace(pair, gain=pair.gain * supported(part))
+            for pair, part in zip(pairs, parts, strict=False)
+        ]
+    classes = [each.classes for each in known]
+    return planned_edges(request, known, aimed(request, pairs, classes, aim))
+
+
+def planned_edges(
+    request: Request, known: Sequence[PairOfGraph], pairs: Sequence[Pair]
+) -> NDArray[np.int32]:
+    """Return the edges of pairs as they are priced.
+
+    The dearest are cleared while showing nothing were cheaper, at the gains and prices in `known`.
+    """
     seeds = request.rng.integers(2**63, size=len(pairs)).tolist()
-    edges = _planned(request, pairs, seeds)
-    _clear_dearest(unaimed, edges)
-    return np.concatenate((np.zeros((0, 2), dtype=np.int32), *edges))
-
-
-def _supported(graph: AttributedGraph, pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs of a graph.
-
-    Ties gain more, the more triangles they close.
-    """
-    of_pairs = [pair.edges for pair in pairs]
-    close = closeness(graph.n_vertices, np.concatenate((graph.edges[:0], *of_pairs)))
-    parts = np.split(close, np.cumsum([len(edges) for edges in of_pairs]))
-    return [
-        dataclasses.replace(pair, gain=pair.gain * supported(part))
-        for pair, part in zip(pairs, parts, strict=False)
-    ]
-
-
-def _planned(request: Request, pairs: list[Pair], seeds: list[int]) -> list[NDArray[np.int32]]:
-    """Return the edges of each pair, solved side by side."""
     run = map if request.executor is None else request.executor.map
-    return list(run(edges_between, pairs, itertools.repeat(request.options.effort), seeds))
-
-
-def _clear_dearest(pairs: list[Pair], edges: list[NDArray[np.int32]]) -> None:
-    """Clear the dearest pairs while showing nothing were cheaper."""
-    worth = np.array([_worth(pair, shown) for pair, shown in zip(pairs, edges, strict=True)])
+    edges = list(run(edges_between, pairs, itertools.repeat(request.options.effort), seeds))
+    worth = np.array([_worth(each.pair, x) for each, x in zip(known, edges, strict=True)])
     dearest = np.argsort(worth, kind="stable")
     lost = -worth.sum() + np.append(0, np.cumsum(worth[dearest]))
     for i in dearest[: np.argmax(lost <= 0)]:
         edges[i] = edges[i][:0]
+    found = [each.in_graph(x) for each, x in zip(known, edges, strict=True)]
+    return np.concatenate((np.zeros((0, 2), dtype=np.int32), *found))
 
 
-def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
+def edges_between(pair: Pair, effort: Effort, seed: int) -> Edges:
     """Return the edges of a release between two classes.
 
     Without a total there are none if they cost more than its ties.
@@ -95,8 +105,8 @@ def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
     rng = np.random.default_rng(seed)
     plan = solve(pair, rng=rng, effort=effort)
     filled = None
-    if plan.r.any():
-        filled = realize(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
+    if plan.degree.any():
+        filled = realize(pair, plan.degree, pair.edges[plan.shown], rng=rng)
     if filled is None or (pair.total is None and _worth(pair, filled) <= 0):
         return pair.edges[:0]
     return filled
@@ -104,32 +114,31 @@ def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
 
 def pairs_between(
     ties: NDArray[np.int32], classes: NDArray[np.int32], cohorts: Cohorts
-) -> Iterator[Pair]:
-    """Yield each pair of classes with ties between them.
-
-    The candidates are these ties.
-    """
+) -> list[PairOfGraph]:
+    """Return each pair of classes with ties between them."""
     if not len(ties):
-        return
+        return []
     swapped = classes[ties[:, 0]] > classes[ties[:, 1]]
     ties = np.where(swapped[:, None], ties[:, ::-1], ties)
     n_classes = int(classes.max()) + 1
     key = classes[ties[:, 0]].astype(np.int64) * n_classes + classes[ties[:, 1]]
     order = np.argsort(key, kind="stable")
-    of_class = _by_class(cohorts.class_of, n_classes)
-    vertices = _by_class(classes, n_classes)
+    vertices, cohorts_of = _by_class(classes, n_classes), _by_class(cohorts.class_of, n_classes)
+    # Numbers within the class: of cohorts, and of vertices.
+    of_cohort, of_vertex = _within(cohorts_of), _within(vertices)
+    sides = [
+        Side(of_cohort[cohorts.of_vertex[members]], cohorts.sizes[own])
+        for members, own in zip(vertices, cohorts_of, strict=True)
+    ]
+    found = []
     for part in np.split(ties[order], np.flatnonzero(np.diff(key[order])) + 1):
-        a, b = classes[part[0]]
-        yield Pair(
-            cohorts.of_vertex,
-            cohorts.sizes,
-            of_class[a],
-            of_class[b],
-            vertices[a],
-            vertices[b],
-            part,
-            np.full(len(part), 2.0),
-        )
+        a, b = classes[part[0]].tolist()
+        edges, both = of_vertex[part], dict.fromkeys((a, b))
+        if a != b:
+            edges[:, 1] += len(vertices[a])
+        pair = Pair(tuple(sides[c] for c in both), edges, np.full(len(part), 2.0))
+        found.append(PairOfGraph((a, b), tuple(vertices[c] for c in both), pair))
+    return found
 
 
 def _by_class(classes: NDArray[np.integer], n_classes: int) -> list[NDArray[np.int32]]:
@@ -138,7 +147,15 @@ def _by_class(classes: NDArray[np.integer], n_classes: int) -> list[NDArray[np.i
     return np.split(order, np.cumsum(np.bincount(classes, minlength=n_classes))[:-1])
 
 
-def _worth(pair: Pair, edges: NDArray[np.int32]) -> float:
+def _within(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Return the position of each number in its part."""
+    position = np.empty(sum(map(len, parts)), dtype=np.int32)
+    for part in parts:
+        position[part] = np.arange(len(part), dtype=np.int32)
+    return position
+
+
+def _worth(pair: Pair, edges: Edges) -> float:
     """Return the saving of edges over none, at half a tie's gain."""
     is_shown = np.isin(edge_keys(pair.edges), edge_keys(edges), assume_unique=True)
     return float(pair.gain[is_shown].sum()) - pair.price * len(edges)
@@ -159,23 +176,18 @@ def _worth(pair: Pair, edges: NDArray[np.int32]) -> float:
 
 
 def realize(
-    pair: Pair,
-    r: NDArray[np.int64],
-    s: NDArray[np.int64],
-    kept: NDArray[np.int32],
-    *,
-    rng: np.random.Generator,
-) -> NDArray[np.int32] | None:
+    pair: Pair, degree: NDArray[np.int64], kept: Edges, *, rng: np.random.Generator
+) -> Edges | None:
     """Return all edges of the pair, None for impossible degrees.
 
     Parameters
     ----------
     pair:
-        Cohorts of the two classes.
-    r, s:
-        Neighbours that each member of the cohorts `pair.a` and `pair.b` gets.
+        The two classes.
+    degree:
+        Neighbours that each member of the pair's cohorts gets.
     kept:
-        int32, shape (m, 2): edges that stay if that is possible, the first end in a.
+        Edges that stay if that is possible.
     rng:
         The only randomness.
 
@@ -184,21 +196,14 @@ def realize(
     int32, shape (edges, 2), or None
         The kept edges first, in their order, as far as they stayed.
     """
-    degree = np.zeros(len(pair.sizes), dtype=np.int64)
-    degree[pair.b], degree[pair.a] = s, r
-    vertices = pair.members()
-    n, n_a = len(vertices), int(pair.sizes[pair.a].sum())
-    local = np.empty(len(pair.cohort), dtype=np.int32)
-    local[vertices] = np.arange(n, dtype=np.int32)
-    wanted = degree[pair.cohort[vertices]]
-    ends = local[kept]
-    lack = wanted - np.bincount(ends.reshape(-1), minlength=n)
+    wanted, n_first = degree[pair.cohort], len(pair.sides[0].cohort)
+    lack = wanted - np.bincount(kept.reshape(-1), minlength=len(wanted))
     assert (lack >= 0).all(), "More edges are shown at a vertex than its cohort's degree."
-    sides = lack[:n_a].sum(), lack[n_a:].sum()
+    sides = lack[:n_first].sum(), lack[n_first:].sum()
     if sides[0] % 2 if pair.is_one else sides[0] != sides[1]:
         return None
-    edges, missing = joined(n_a, lack, ends, rng)
-    return None if missing else vertices[edges]
+    edges, missing = joined(n_first, lack, kept, rng)
+    return None if missing else edges
 
 
 def joined(

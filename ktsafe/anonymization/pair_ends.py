@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.anonymization import _steps_core
-from ktsafe.anonymization._pair_core import MatchingState
+from ktsafe.anonymization._pair_core import PairSearch
 
 OFF = 50
 """Ends that may lack before cohorts take strides."""
@@ -80,12 +80,11 @@ def _sums(sizes: NDArray[np.int64], limit: int) -> int:
 
 
 def reach_ends(
-    matching: MatchingState,
+    matching: PairSearch,
     weight: NDArray[np.int64],
     cohorts: NDArray[np.int64],
     ends: int,
     rng: np.random.Generator,
-    nodes_max: int,
 ) -> bool:
     """Raise or lower cohorts until they have so many ends.
 
@@ -104,57 +103,54 @@ def reach_ends(
         The sum of the ends that they shall have.
     rng:
         Draws among cohorts that promise as much.
-    nodes_max:
-        Vertices that a search for an alternating path may reach.
     """
     few = _some(cohorts, weight)
-    off = _stride(matching, weight, cohorts, ends, rng, nodes_max)
+    off = _stride(matching, weight, cohorts, ends, rng)
     for some in (few,) if len(few) == len(cohorts) else (few, cohorts):
         for reach, span in REACHES:
             if off == 0:
                 return True
             if abs(off) > span:
                 continue
-            change = _steps_core.try_steps(matching, some, reach, nodes_max)
+            change = _steps_core.try_steps(matching, some, reach)
             steps = _steps_core.choose_steps(change, weight[some], off, span)
             if steps.max() <= reach:
-                _steps_core.take_steps(matching, some, steps, nodes_max)
+                _steps_core.take_steps(matching, some, steps)
                 off = 0
     return off == 0
 
 
-def make_even(matching: MatchingState, sizes: NDArray[np.int64], nodes_max: int) -> None:
+def make_even(matching: PairSearch, sizes: NDArray[np.int64]) -> None:
     """Make a single class's ends even, by one step of a cohort."""
-    if (sizes * matching.degree).sum() % 2:
+    if (sizes * matching.cohorts["degree"][:-1]).sum() % 2:
         odd = _some(np.flatnonzero(sizes % 2), sizes)
-        change = _steps_core.try_steps(matching, odd, 1, nodes_max)
+        change = _steps_core.try_steps(matching, odd, 1)
         change[:, 1] = -np.inf
         i, step = np.unravel_index(np.argmax(change), change.shape)
-        _steps_core.take_steps(matching, odd[i : i + 1], np.array([step - 1]), nodes_max)
+        _steps_core.take_steps(matching, odd[i : i + 1], np.array([step - 1]))
 
 
 def _stride(
-    matching: MatchingState,
+    matching: PairSearch,
     weight: NDArray[np.int64],
     cohorts: NDArray[np.int64],
     ends: int,
     rng: np.random.Generator,
-    nodes_max: int,
 ) -> int:
     """Take the most promising steps until few ends lack; return their number."""
     size, sign = np.abs(weight[cohorts]), np.sign(weight[cohorts])
-    off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
+    off = ends - int((weight[cohorts] * matching.cohorts["degree"][cohorts]).sum())
     while abs(off) > OFF:
         step = sign if off > 0 else -sign
-        change = _steps_core.hoped_for(matching, cohorts, 1)
-        hoped = change[np.arange(len(cohorts)), 1 + step] / size
+        change = _steps_core.hoped_for(matching, cohorts)
+        hoped = np.where(step > 0, *change.T[::-1]) / size
         can_step = np.isfinite(hoped) & (size <= abs(off))
         if not can_step.any():
             break
         best = np.lexsort((rng.random(len(cohorts)), -hoped, ~can_step))[: can_step.sum()]
         best = best[: int(np.searchsorted(np.cumsum(size[best]), abs(off), "right"))]
-        _steps_core.take_steps(matching, cohorts[best], step[best], nodes_max)
-        off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
+        _steps_core.take_steps(matching, cohorts[best], step[best])
+        off = ends - int((weight[cohorts] * matching.cohorts["degree"][cohorts]).sum())
     return off
 
 

@@ -29,32 +29,31 @@ Integer programs took several times as long and came no nearer to the linear bou
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.anonymization import _pair_core as core
+from ktsafe.anonymization import _steps_core as steps_core
 from ktsafe.anonymization.pair_ends import drawn_ends, make_even, reach_ends
 from ktsafe.anonymization.request import Effort
 
 TRIALS = 10
-"""Pairs of steps that are tried, for each cohort; none at the effort `fast`."""
+"""Pairs of steps that are tried, for each cohort; none at the effort `fast`. More brought nothing
+(lab/results/searches.md)."""
 
 TRIALS_MAX = 1000
 """Pairs of steps that are tried at most; large pairs gain little by them."""
 
-PARTNERS = 8
-"""Second steps that are tried with a first one."""
-
 SWEEPS = 8
 """Times that every cohort may be raised or lowered; most are then passed over."""
 
-NODES_MAX = 60
-"""Vertices that a search for an alternating path may reach."""
-
 LEAN_MAX = 0.4
+"""How much of an edge's price one side bears at most beyond its half, or else it pays nothing."""
+
 OFF_LITTLE = 20
-"""Ends by which the sides may differ before the price leans."""
+"""Ends by which the sides may differ before the price leans: two cohorts of ten. Chosen."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -83,22 +82,25 @@ Edges = NDArray[np.int32]
 """int32, shape (x, 2): the first end in the first class of a pair."""
 
 
+class Side(NamedTuple):
+    """A class: the cohort of each member, and members of each cohort."""
+
+    cohort: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pair:
     """Two classes and the edges that may be shown between them.
 
+    Vertices and cohorts are numbered from 0, those of the first class first.
+
     Attributes
     ----------
-    cohort:
-        int32, shape (n,): the cohort of every vertex of the graph.
-    sizes:
-        int64, shape (cohorts,): members of every cohort of the graph.
-    a, b:
-        int32: the cohorts of the two classes; the same object if it is one class.
-    in_a, in_b:
-        int32, ascending: the vertices of the two classes.
+    sides:
+        The two classes, or the one.
     edges:
-        int32, shape (m, 2): candidates, the first end in a, the second in b.
+        int32, shape (m, 2): candidates, the first end in the first class.
     gain:
         float64, shape (m,): what is gained by each that is shown, above 0.
     price:
@@ -111,13 +113,8 @@ class Pair:
         What a search at this price found in haste; None: nothing is known.
     """
 
-    cohort: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    a: NDArray[np.int32]
-    b: NDArray[np.int32]
-    in_a: NDArray[np.int32]
-    in_b: NDArray[np.int32]
-    edges: NDArray[np.int32]
+    sides: tuple[Side, ...]
+    edges: Edges
     gain: NDArray[np.float64]
     price: float = 1.0
     total: float | None = None
@@ -129,49 +126,46 @@ class Pair:
         cls,
         sizes: NDArray[np.int64],
         n_first: int,
-        edges: NDArray[np.int32],
+        edges: Edges,
         gain: NDArray[np.float64],
         price: float = 1.0,
     ) -> Pair:
-        """Return the whole graph as a pair, vertices ordered by cohort.
+        """Return a pair with vertices ordered by cohort.
 
         Parameters
         ----------
         n_first:
             How many of the cohorts are of the first class; all of them if it is one class.
         """
-        numbers, vertices = (np.arange(n, dtype=np.int32) for n in (len(sizes), sizes.sum()))
-        a, b = np.split(numbers, [n_first])
-        in_a, in_b = np.split(vertices, [sizes[:n_first].sum()])
-        cohort = np.repeat(numbers, sizes)
-        return cls(cohort, sizes, a, b if len(b) else a, in_a, in_b, edges, gain, price)
+        parts = np.split(sizes, [n_first]) if n_first < len(sizes) else [sizes]
+        sides = [Side(np.repeat(np.arange(len(x), dtype=np.int32), x), x) for x in parts]
+        return cls(tuple(sides), edges, gain, price)
 
     @property
     def is_one(self) -> bool:
-        """Whether a and b are the same class."""
-        return self.a is self.b
+        """Whether both classes are the same."""
+        return len(self.sides) == 1
 
     @property
-    def cohorts(self) -> NDArray[np.int32]:
-        """All cohorts of the pair, those of a first."""
-        return self.a if self.is_one else np.concatenate((self.a, self.b))
+    def n_first(self) -> int:
+        """How many of the cohorts are of the first class."""
+        return len(self.sides[0].sizes)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Members of each cohort."""
+        return np.concatenate([side.sizes for side in self.sides])
+
+    @property
+    def cohort(self) -> NDArray[np.int32]:
+        """The cohort of each vertex."""
+        first, *second = (side.cohort for side in self.sides)
+        return np.concatenate((first, *(cohort + np.int32(self.n_first) for cohort in second)))
 
     @property
     def signs(self) -> NDArray[np.int64]:
-        """1 for cohorts of a, -1 for those of b.
-
-        Int64, shape (cohorts of the pair,).
-        """
-        signs = np.ones(len(self.cohorts), dtype=np.int64)
-        signs[len(self.a) :] = -1
-        return signs
-
-    def members(self) -> NDArray[np.int32]:
-        """Return the vertices of the pair.
-
-        Those of a, then those of b.
-        """
-        return self.in_a if self.is_one else np.concatenate((self.in_a, self.in_b))
+        """1 for cohorts of the first class, -1 for others."""
+        return np.repeat((1, -1)[: len(self.sides)], [len(side.sizes) for side in self.sides])
 
     def price_max(self) -> float:
         """Return the price from which on nothing is shown.
@@ -181,12 +175,10 @@ class Pair:
         Each edge has an end on either side. A neighbour for each member of a cohort gains at most
         what the members with a candidate do, a second one no more: on some side nothing pays.
         """
-        vertices, cohorts = self.members(), self.cohorts
         has_any = np.zeros(len(self.cohort), dtype=np.bool_)
         has_any[self.edges] = True
-        able = np.bincount(self.cohort[vertices], has_any[vertices], len(self.sizes))[cohorts]
-        share = able / self.sizes[cohorts]
-        sides = (share,) if self.is_one else np.split(share, [len(self.a)])
+        share = np.bincount(self.cohort, has_any, len(self.sizes)) / self.sizes
+        sides = np.split(share, [self.n_first])[: len(self.sides)]
         return float(self.gain.max(initial=0.0) * min(side.max(initial=0.0) for side in sides))
 
 
@@ -196,16 +188,15 @@ class PairPlan:
 
     Attributes
     ----------
-    r, s:
-        int64: neighbours that each member of the cohorts of a and of b gets; equal if a = b.
+    degree:
+        int64: neighbours that each member of the cohorts of the pair gets.
     shown:
         bool, shape (m,): the candidates that are shown.
     value:
         What the objective comes to; without a total never below 0, the value of showing nothing.
     """
 
-    r: NDArray[np.int64]
-    s: NDArray[np.int64]
+    degree: NDArray[np.int64]
     shown: NDArray[np.bool_]
     value: float
 
@@ -229,7 +220,7 @@ def solve(
     """
     if not len(pair.edges) or (pair.total is None and pair.price >= pair.price_max()):
         return cleared(pair)
-    matching = _matching_state(pair)
+    matching = matching_of(pair)
     found = pair.found
     is_balanced = _search(matching, pair) if found is None else _take_up(matching, found)
     return _plan(matching, pair, rng, effort, is_balanced=is_balanced)
@@ -243,46 +234,58 @@ def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
     """
     if not len(pair.edges):
         return cleared(pair), None
-    matching = _matching_state(pair)
+    matching = matching_of(pair)
     is_balanced = _search(matching, pair)
-    shown, value = np.packbits(matching.is_shown), float(matching.value[0])
-    found = Searched(matching.degree.copy(), shown, value, is_balanced)
+    shown, value = np.packbits(matching.candidates.is_shown), float(matching.value[0])
+    found = Searched(degrees(matching).copy(), shown, value, is_balanced)
     rng = np.random.default_rng(0)
     return _plan(matching, pair, rng, "fast", is_balanced=is_balanced), found
 
 
-def _search(matching: core.MatchingState, pair: Pair) -> bool:
+def matching_of(pair: Pair) -> core.PairSearch:
+    """Return the search at the medians, with nothing shown."""
+    price = pair.price * pair.sizes / 2
+    return core.matching_of(pair.edges, pair.gain, pair.cohort, pair.sizes, price)
+
+
+def degrees(matching: core.PairSearch) -> NDArray[np.int64]:
+    """Return the degree of each cohort, by which it can be changed."""
+    found: NDArray[np.int64] = matching.cohorts["degree"][:-1]
+    return found
+
+
+def _search(matching: core.PairSearch, pair: Pair) -> bool:
     """Search degrees and shown edges, and balance the sides; return the success."""
-    core.show_all(matching, _order(matching), NODES_MAX)
-    core.exchange_all(matching, NODES_MAX)
+    steps_core.show_all(matching, _order(matching))
+    steps_core.exchange_all(matching)
     _search_degrees(matching, pair)
     return _balance(matching, pair)
 
 
-def _take_up(matching: core.MatchingState, found: Searched) -> bool:
-    """Let a fresh state be what a search found.
+def _take_up(matching: core.PairSearch, found: Searched) -> bool:
+    """Let a fresh search be where another one ended.
 
     Return whether it balanced the sides.
     """
-    degree, is_shown = found.degree, np.unpackbits(found.shown, count=len(matching.gain)) == 1
-    shown = np.bincount(matching.ends[is_shown].reshape(-1), minlength=len(matching.room))
-    matching.degree[:] = degree
-    matching.is_shown[:] = is_shown
-    matching.is_shown_at[:] = is_shown[matching.at]
-    matching.hidden[:] -= shown
-    matching.room[matching.members] = np.repeat(degree, np.diff(matching.member_first))
-    matching.room[:] -= shown
+    candidates, vertices = matching.candidates, matching.vertices[:-1]
+    is_shown = np.unpackbits(found.shown, count=len(candidates.gain)) == 1
+    shown = np.bincount(candidates.ends[is_shown].reshape(-1), minlength=len(vertices))
+    degrees(matching)[:] = found.degree
+    candidates.is_shown[:] = is_shown
+    matching.entries.is_shown[:] = is_shown[matching.entries.edge]
+    vertices["hidden"] -= shown
+    vertices["room"] = found.degree[vertices["cohort"]] - shown
     matching.value[0] = found.value
     return found.is_balanced
 
 
-def _order(matching: core.MatchingState) -> NDArray[np.int64]:
+def _order(matching: core.PairSearch) -> NDArray[np.int64]:
     """Return the vertices, those of fewest candidates first."""
-    return np.argsort(np.diff(matching.first), kind="stable")
+    return np.argsort(np.diff(matching.vertices["first"]), kind="stable")
 
 
 def _plan(
-    matching: core.MatchingState,
+    matching: core.PairSearch,
     pair: Pair,
     rng: np.random.Generator,
     effort: Effort,
@@ -294,38 +297,32 @@ def _plan(
         is_balanced = _at_total(matching, pair, rng, is_balanced=is_balanced)
     if not is_balanced:
         return cleared(pair)
-    weight = pair.signs * pair.sizes[pair.cohorts]
+    weight = pair.signs * pair.sizes
     trials = 0 if effort == "fast" else min(TRIALS * len(weight), TRIALS_MAX)
     keeps_total = pair.total is not None
     if trials:
-        core.double_steps(
-            matching, weight, pair.is_one, keeps_total, trials, PARTNERS, rng, NODES_MAX
-        )
-    core.show_all(matching, _order(matching), NODES_MAX)
+        steps_core.double_steps(matching, weight, pair.is_one, keeps_total, trials, rng)
+    steps_core.show_all(matching, _order(matching))
     value = float(matching.value[0])
     if value <= 0 and not keeps_total:
         return cleared(pair)
-    r = matching.degree[: len(pair.a)]
-    return PairPlan(
-        r, r if pair.is_one else matching.degree[len(pair.a) :], matching.is_shown, value
-    )
+    return PairPlan(degrees(matching), matching.candidates.is_shown, value)
 
 
 def cleared(pair: Pair) -> PairPlan:
     """Return the plan that shows nothing."""
-    nothing = np.zeros(len(pair.a), dtype=np.int64)
-    other = nothing if pair.is_one else np.zeros(len(pair.b), dtype=np.int64)
-    return PairPlan(nothing, other, np.zeros(len(pair.edges), dtype=np.bool_), 0.0)
+    nothing = np.zeros(len(pair.sizes), dtype=np.int64)
+    return PairPlan(nothing, np.zeros(len(pair.edges), dtype=np.bool_), 0.0)
 
 
-def _search_degrees(matching: core.MatchingState, pair: Pair) -> None:
+def _search_degrees(matching: core.PairSearch, pair: Pair) -> None:
     """Raise and lower single cohorts while that pays, near balance."""
-    sizes, signs = pair.sizes[pair.cohorts], pair.signs
+    sizes, signs = pair.sizes, pair.signs
     lean = 0.0
     for _ in range(SWEEPS):
-        steps = core.sweep(matching, NODES_MAX)
-        ends = int((sizes * matching.degree).sum())
-        off = 0 if pair.is_one else int((signs * sizes * matching.degree).sum())
+        steps = steps_core.sweep(matching)
+        ends = int((sizes * degrees(matching)).sum())
+        off = 0 if pair.is_one else int((signs * sizes * degrees(matching)).sum())
         if ends == 0 or (abs(off) <= OFF_LITTLE and not steps):
             break
         if abs(off) > OFF_LITTLE:
@@ -334,92 +331,39 @@ def _search_degrees(matching: core.MatchingState, pair: Pair) -> None:
     _set_prices(matching, pair.price * sizes / 2)
 
 
-def _set_prices(matching: core.MatchingState, price: NDArray[np.float64]) -> None:
+def _set_prices(matching: core.PairSearch, price: NDArray[np.float64]) -> None:
     """Let the value be that at other prices."""
-    matching.value[0] += ((matching.price - price) * matching.degree).sum()
-    matching.price[:] = price
+    known = matching.cohorts["price"][:-1]
+    matching.value[0] += ((known - price) * degrees(matching)).sum()
+    known[:] = price
 
 
-def _balance(matching: core.MatchingState, pair: Pair) -> bool:
+def _balance(matching: core.PairSearch, pair: Pair) -> bool:
     """Make the ends of both sides equally many, of one class even.
 
     Return whether that is done.
     """
-    sizes = pair.sizes[pair.cohorts]
     if pair.is_one:
-        make_even(matching, sizes, NODES_MAX)
+        make_even(matching, pair.sizes)
         return True
     # What is found in haste follows from the pair, so the order of equals is a fixed one.
-    rng, every = np.random.default_rng(0), np.arange(len(sizes))
-    return reach_ends(matching, pair.signs * sizes, every, 0, rng, NODES_MAX)
+    rng, every = np.random.default_rng(0), np.arange(len(pair.sizes))
+    return reach_ends(matching, pair.signs * pair.sizes, every, 0, rng)
 
 
 def _at_total(
-    matching: core.MatchingState, pair: Pair, rng: np.random.Generator, *, is_balanced: bool
+    matching: core.PairSearch, pair: Pair, rng: np.random.Generator, *, is_balanced: bool
 ) -> bool:
     """Show about as many edges as the total, both sides balanced.
 
     Return whether that is done.
     """
     assert pair.total is not None
-    sizes, n_a = pair.sizes[pair.cohorts], len(pair.a)
-    sides = [np.arange(len(sizes))] if pair.is_one else np.split(np.arange(len(sizes)), [n_a])
+    sizes = pair.sizes
+    sides = np.split(np.arange(len(sizes)), [pair.n_first])[: len(pair.sides)]
     wanted = pair.total * (3 - len(sides))
-    ends = int((sizes[sides[0]] * matching.degree[sides[0]]).sum())
+    ends = int((sizes[sides[0]] * degrees(matching)[sides[0]]).sum())
     if is_balanced and abs(ends - wanted) <= pair.slack * max(wanted, 1):
         return True
     drawn = drawn_ends(wanted, [sizes[side] for side in sides], rng)
-    return all(reach_ends(matching, sizes, side, drawn, rng, NODES_MAX) for side in sides)
-
-
-def _matching_state(pair: Pair) -> core.MatchingState:
-    """Return the state of the search at the medians, with nothing shown."""
-    cohorts, vertices = pair.cohorts, pair.members()
-    sizes = pair.sizes[cohorts]
-    n, m = len(vertices), len(pair.edges)
-    local = np.empty(len(pair.cohort), dtype=np.int32)
-    local[vertices] = np.arange(n, dtype=np.int32)
-    number = np.empty(len(pair.sizes), dtype=np.int32)
-    number[cohorts] = np.arange(len(cohorts), dtype=np.int32)
-    cohort = number[pair.cohort[vertices]]
-    ends = local[pair.edges]
-    first, at, place, other = core.stand(ends, n)
-    count = np.diff(first).astype(np.int64)
-    member_first = np.concatenate(([0], np.cumsum(sizes)))
-    degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
-    price = pair.price * sizes / 2
-    vertex = np.zeros(n + 1, dtype=core.VERTEX)
-    vertex["first"] = first
-    vertex["hidden"][:n] = count
-    vertex["room"][:n] = degree[cohort]
-    return core.MatchingState(
-        ends=ends,
-        gain=pair.gain,
-        top=np.array([pair.gain.max(initial=0.0), pair.gain.min(initial=np.inf)]),
-        is_shown=np.zeros(m, dtype=np.bool_),
-        first=vertex["first"],
-        at=at,
-        place=place,
-        other=other,
-        gain_at=pair.gain[at],
-        is_shown_at=np.zeros(2 * m, dtype=np.bool_),
-        hidden=vertex["hidden"][:n],
-        room=vertex["room"][:n],
-        member_first=member_first,
-        members=np.argsort(cohort, kind="stable").astype(np.int32),
-        cohort=cohort,
-        degree=degree,
-        price=price,
-        value=np.array([-(price * degree).sum()]),
-        log=np.empty(core.log_size_for(n, m), dtype=np.int32),
-        log_size=np.zeros(1, dtype=np.int64),
-        raise_at=np.full(len(sizes), np.inf),
-        lower_at=np.full(len(sizes), -np.inf),
-        parent=vertex["parent"],
-        by_hidden=vertex["by_hidden"],
-        by_shown=vertex["by_shown"],
-        net=vertex["net"],
-        queue=np.zeros(NODES_MAX + 1, dtype=np.int32),
-        as_start=vertex["as_start"],
-        as_end=vertex["as_end"],
-    )
+    return all(reach_ends(matching, sizes, side, drawn, rng) for side in sides)

@@ -63,7 +63,7 @@ def ending() -> None:
     rng, cohorts = np.random.default_rng(1), np.full(8, 5)
     ties = np.array([[0, 20], [1, 21]], dtype=np.int32)
     pair = Pair.in_order(cohorts, 4, ties, np.full(2, 2.0))
-    edges = realize(pair, np.full(4, 2), np.full(4, 2), ties, rng=rng)
+    edges = realize(pair, np.full(8, 2), ties, rng=rng)
     assert edges is not None
     classes = np.repeat(np.arange(2, dtype=np.int32), 20)
     exchanged(classes, edges[:2], edges[2:], truth=ties, rng=rng)

@@ -305,17 +305,15 @@ def planned(pair: PairOfClasses, program: Pair, seed: int) -> Edges:
     if len(pair.shown):
         return _raised(pair, program, rng)
     plan = solve(program, rng=rng, effort="fast")
-    edges = realize(program, plan.r, plan.s, program.edges[plan.shown], rng=rng)
+    edges = realize(program, plan.degree, program.edges[plan.shown], rng=rng)
     return pair.shown if edges is None else edges
 
 
 def _raised(pair: PairOfClasses, program: Pair, rng: np.random.Generator) -> Edges:
     """Return a pair's edges with hidden ties, all members gaining alike."""
     plan = solve(program, rng=rng)
-    before = pair.degrees()
-    r, s = plan.r + before[program.a], plan.s + before[program.b]
     kept = np.concatenate((pair.shown, program.edges[plan.shown]))
-    edges = realize(program, r, r if program.is_one else s, kept, rng=rng)
+    edges = realize(program, plan.degree + pair.degrees(), kept, rng=rng)
     if edges is None or not among(edge_keys(pair.shown), edge_keys(edges)).all():
         return pair.shown
     return edges

@@ -17,12 +17,15 @@ Attackers who count tuples tell them apart; strategy `exact` is for these.
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.anonymization.anonymization import before_rewiring
 from ktsafe.anonymization.kt_tree import cohorts_of
+from ktsafe.anonymization.kt_tree import neighbour_counts as counts_by_tuple
+from ktsafe.anonymization.pair_edges import pairs_between, planned_edges
 from ktsafe.anonymization.request import Request
 from ktsafe.anonymization.rewiring import rewired
 from ktsafe.graph import AttributedGraph
@@ -47,13 +50,40 @@ def attribute(request: Request) -> Plan:
     too: their release is taken where the other one shows hardly more of the truth.
     """
     graph = request.graph
-    edges, by_value = before_rewiring(request).edges, by_attribute(request)
+    edges, by_value = exact_edges(request), by_attribute(request)
     if by_value is not None and edits(graph, by_value) <= graph.n_edges:
         edges = by_value if f1(graph, by_value) > f1(graph, edges) + F1_GAIN else edges
     request.report("pairs", 1.0)
     edges = rewired(request, edges)
     request.report("likeness", 1.0)
     return Plan(np.zeros(0, dtype=np.int32), edges)
+
+
+def exact_edges(request: Request, price: float = 1.0) -> NDArray[np.int32]:
+    """Return the edges in exact cohorts that cost least, ends not exchanged.
+
+    Parameters
+    ----------
+    request:
+        What is asked for; its aim is not used.
+    price:
+        What an edge costs beforehand, where a tie that is shown gains 2. Less than 1 shows more
+        ties, and more edges that are none.
+    """
+    graph, classes = request.graph, request.graph.qi_classes
+    cohorts = cohorts_of(
+        classes,
+        graph.is_sensitive,
+        counts_by_tuple(graph),
+        request.params,
+        rng=request.rng,
+        executor=request.executor,
+    )
+    known = [
+        each._replace(pair=dataclasses.replace(each.pair, price=price))
+        for each in pairs_between(graph.edges, classes, cohorts)
+    ]
+    return planned_edges(request, known, [each.pair for each in known])
 
 
 def edits(graph: AttributedGraph, edges: NDArray[np.int32]) -> int:

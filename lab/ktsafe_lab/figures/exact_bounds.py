@@ -103,8 +103,8 @@ def cohort_bound(graph: AttributedGraph, cohorts: Cohorts) -> int:
     It solves a linear program for each pair of classes: seconds for pairs of thousands of ties.
     """
     return sum(
-        len(pair.edges) - gain_bound(pair)
-        for pair in pairs_between(graph.edges, graph.qi_classes, cohorts)
+        len(each.pair.edges) - gain_bound(each.pair)
+        for each in pairs_between(graph.edges, graph.qi_classes, cohorts)
     )
 
 
@@ -116,7 +116,7 @@ def gain_bound(pair: Pair) -> int:
     assert (pair.gain == 2).all(), "The bound is that of a single release."
     assert pair.price == 1, "The bound is that of a single release."
     prices, lean, at, cohort = _solved(pair)
-    sizes, signs = pair.sizes[pair.cohorts], pair.signs
+    sizes, signs = pair.sizes, pair.signs
     # Prices of a cohort may sum up to its size times a half, more or less by the lean.
     y = np.maximum(np.floor(np.maximum(prices, 0) * SCALE), 0).astype(np.int64)
     leaning = 0 if pair.is_one else int(np.clip(round(lean * SCALE), -SCALE // 2, SCALE // 2))
@@ -135,12 +135,10 @@ def _solved(
     pair: Pair,
 ) -> tuple[NDArray[np.float64], float, NDArray[np.int64], NDArray[np.int64]]:
     """Return the solver's prices, lean, ties' ends, and cohorts."""
-    m, sizes, signs = len(pair.edges), pair.sizes[pair.cohorts], pair.signs
+    m, sizes, signs = len(pair.edges), pair.sizes, pair.signs
     vertices, at = np.unique(pair.edges, return_inverse=True)
     at = at.reshape(-1, 2)
-    number = np.empty(len(pair.sizes), dtype=np.int64)
-    number[pair.cohorts] = np.arange(len(sizes))
-    cohort = number[pair.cohort[vertices]]
+    cohort = pair.cohort[vertices].astype(np.int64)
     n, p = len(vertices), len(sizes)
     within = coo_array(
         (

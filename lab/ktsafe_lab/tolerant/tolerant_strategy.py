@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.anonymization.anonymization import before_rewiring
 from ktsafe.anonymization.request import Request
 from ktsafe.anonymization.rewiring import rewired
-from ktsafe_lab.by_attribute.attribute_strategy import by_attribute, edits, f1
+from ktsafe_lab.by_attribute.attribute_strategy import by_attribute, edits, exact_edges, f1
 from ktsafe_lab.strategies import Plan
 from ktsafe_lab.tolerant.search import undone
 
@@ -34,7 +33,7 @@ F1_GAIN = 0.1
 def tolerant(request: Request) -> Plan:
     """Return a plan that costs no more than showing no edge."""
     graph = request.graph
-    start, by_value = before_rewiring(request, price=PRICE).edges, by_attribute(request)
+    start, by_value = exact_edges(request, PRICE), by_attribute(request)
     if by_value is not None and (
         edits(graph, by_value) < edits(graph, start)
         or f1(graph, by_value) > f1(graph, start) + F1_GAIN
@@ -42,7 +41,7 @@ def tolerant(request: Request) -> Plan:
         start = by_value
     edges = undone(request, start)
     if edits(graph, edges) > graph.n_edges:
-        edges = undone(request, before_rewiring(request).edges)
+        edges = undone(request, exact_edges(request))
     request.report("undoing", 1.0)
     edges = rewired(request, edges)
     request.report("likeness", 1.0)

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
-from ktsafe.anonymization.anonymization import before_rewiring
 from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.numbering import edge_keys
 from ktsafe.verify import verify_graph
+from ktsafe_lab.by_attribute.attribute_strategy import exact_edges
 from ktsafe_lab.tolerant.search import undone
 from ktsafe_lab.tolerant.tolerant_strategy import tolerant
 from lab.tests.by_attribute.hubs import fast, released, with_hubs
@@ -43,30 +43,30 @@ def test_undoing_keeps_everybody_safe_and_costs_less(
     """By the definition nobody is unsafe; the cost is at most that of the exact release."""
     graph = treated(graph, params)
     fast = dataclasses.replace(request(graph, params, seed), options=AnonymizeOptions("fast"))
-    exact = before_rewiring(fast)
-    edges = undone(fast, exact.edges)
+    exact = exact_edges(fast)
+    edges = undone(fast, exact)
     release = released(graph, NOBODY, edges)
-    assert as_set(edges) <= as_set(graph.edges) | as_set(exact.edges)
+    assert as_set(edges) <= as_set(graph.edges) | as_set(exact)
     assert unsafe_by_definition(release, params) == []
-    assert differing(graph, edges) <= differing(graph, exact.edges)
+    assert differing(graph, edges) <= differing(graph, exact)
 
 
 def test_tolerance_saves_edits() -> None:
     """A denser graph costs a tenth less than in exact cohorts; the verifier agrees."""
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
     params = PrivacyParams()
-    exact = before_rewiring(request(graph, params))
-    edges = undone(request(graph, params), exact.edges)
+    exact = exact_edges(request(graph, params))
+    edges = undone(request(graph, params), exact)
     assert verify_graph(released(graph, NOBODY, edges), params).is_safe
-    assert differing(graph, edges) < 0.9 * differing(graph, exact.edges)
+    assert differing(graph, edges) < 0.9 * differing(graph, exact)
 
 
 def test_nothing_is_undone_without_tolerance_that_cohorts_need() -> None:
     """With t and epsilon 0 stars of a protection set stay equal."""
     graph = uniform(200, 600, rng=np.random.default_rng(1), n_tuples=2)
     params = PrivacyParams(k=5, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
-    exact = before_rewiring(request(graph, params))
-    edges = undone(request(graph, params), exact.edges)
+    exact = exact_edges(request(graph, params))
+    edges = undone(request(graph, params), exact)
     release = released(graph, NOBODY, edges)
     rows = np.column_stack((graph.qi_classes, np.zeros((200, 2), dtype=np.int64)))
     np.add.at(rows, (release.edges, 1 + graph.qi_classes[release.edges[:, ::-1]]), 1)
@@ -88,8 +88,8 @@ def test_no_release_costs_more_than_publishing_nothing(
 def test_ties_are_shown_at_the_price_of_inserted_edges() -> None:
     """More ties are shown than if an inserted edge were as dear as a hidden tie, for less cost."""
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
-    exact = before_rewiring(request(graph, PrivacyParams()))
-    dear = undone(request(graph, PrivacyParams()), exact.edges)
+    exact = exact_edges(request(graph, PrivacyParams()))
+    dear = undone(request(graph, PrivacyParams()), exact)
     cheap = tolerant(request(graph, PrivacyParams())).edges
     true = edge_keys(graph.edges)
     assert np.isin(edge_keys(cheap), true).sum() > np.isin(edge_keys(dear), true).sum()
@@ -100,7 +100,7 @@ def test_cohorts_nearly_equal_by_value_show_more() -> None:
     """With two quasi-identifiers a release begins nearer to the truth than in exact cohorts."""
     graph = with_hubs(600, 30, seed=0)
     params = PrivacyParams(k=5)
-    exact = undone(fast(graph, params), before_rewiring(fast(graph, params)).edges)
+    exact = undone(fast(graph, params), exact_edges(fast(graph, params)))
     plan = tolerant(fast(graph, params))
     assert verify_graph(released(graph, NOBODY, plan.edges), params).is_safe
     assert differing(graph, plan.edges) < 0.9 * differing(graph, exact)

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.anonymization import _pair_core as core
-from ktsafe.anonymization._steps_core import try_steps
+from ktsafe.anonymization import _steps_core
+from ktsafe.anonymization._pair_core import LITTLE
 from ktsafe.anonymization.pair_program import (
-    NODES_MAX,
     Pair,
-    _matching_state,
     _order,
     cleared,
+    matching_of,
     solve,
     solve_in_haste,
 )
@@ -43,11 +42,11 @@ def pairs(draw, *, is_one, sizes_a=(2, 2), sizes_b=(2, 2), gains=(2.0,), price=1
 
 def check(pair, plan):
     """Assert that a plan is valid and worth what it says."""
-    degree = np.zeros(len(pair.sizes), dtype=np.int64)
-    degree[pair.b], degree[pair.a] = plan.s, plan.r
+    degree = plan.degree
     shown = np.bincount(pair.edges[plan.shown].reshape(-1), minlength=len(pair.cohort))
     assert (shown <= degree[pair.cohort]).all()
-    ends_a, ends_b = (pair.sizes[pair.a] * plan.r).sum(), (pair.sizes[pair.b] * plan.s).sum()
+    ends = pair.sizes * degree
+    ends_a, ends_b = ends[: pair.n_first].sum(), ends[pair.n_first :].sum()
     assert ends_a % 2 == 0 if pair.is_one else ends_a == ends_b
     n_edges = ends_a / 2 if pair.is_one else ends_a
     worth = pair.gain[plan.shown].sum() - pair.price * n_edges
@@ -57,17 +56,14 @@ def check(pair, plan):
 def best_value(pair):
     """Return the optimum by trying all degrees and all sets of candidates."""
     best = 0.0
-    n_a = len(pair.a)
     top = np.bincount(pair.edges.reshape(-1), minlength=len(pair.cohort)).max(initial=0)
-    for degrees in itertools.product(range(top + 1), repeat=len(pair.cohorts)):
+    for degrees in itertools.product(range(top + 1), repeat=len(pair.sizes)):
         degree = np.array(degrees)
-        ends = pair.signs * degree * pair.sizes[pair.cohorts]
+        ends = pair.signs * degree * pair.sizes
         if ends.sum() % 2 if pair.is_one else ends.sum():
             continue
-        room = np.zeros(len(pair.sizes), dtype=np.int64)
-        room[pair.cohorts] = degree
-        n_edges = ends.sum() / 2 if pair.is_one else ends[:n_a].sum()
-        most = most_shown(pair.edges.tolist(), pair.gain.tolist(), room[pair.cohort].tolist())
+        n_edges = ends.sum() / 2 if pair.is_one else ends[: pair.n_first].sum()
+        most = most_shown(pair.edges.tolist(), pair.gain.tolist(), degree[pair.cohort].tolist())
         best = max(best, most - pair.price * n_edges)
     return best
 
@@ -158,7 +154,7 @@ def test_a_plan_goes_on_where_haste_ended(pair, total, slack):
             solve(program, rng=np.random.default_rng(0), effort=effort)
             for program in (wanted, dataclasses.replace(wanted, found=found))
         )
-        for name in ("r", "s", "shown"):
+        for name in ("degree", "shown"):
             assert getattr(again, name).tolist() == getattr(anew, name).tolist()
         assert again.value == anew.value
 
@@ -184,8 +180,8 @@ def test_nothing_pays_from_the_greatest_price_on(pair):
     price_max = pair.price_max()
     assert best_value(dataclasses.replace(pair, price=price_max)) == pytest.approx(0)
     dear = dataclasses.replace(pair, price=price_max + 0.1)
-    assert not solve_in_haste(dear)[0].r.any()
-    assert not solve(dear, rng=np.random.default_rng(0)).r.any()
+    assert not solve_in_haste(dear)[0].degree.any()
+    assert not solve(dear, rng=np.random.default_rng(0)).degree.any()
 
 
 def test_the_greatest_price_is_that_of_the_side_that_bears_less():
@@ -202,11 +198,12 @@ def test_a_sweep_gives_up_no_step_that_pays(pair):
     """A cohort is stepped where a step that is never cut short pays, and nowhere else."""
     if not len(pair.edges):
         return
-    for cohort in range(len(pair.cohorts)):
-        matching = _matching_state(pair)
-        core.show_all(matching, _order(matching), NODES_MAX)
-        change = try_steps(matching, np.array([cohort]), 1, NODES_MAX)
-        is_other = np.arange(len(pair.cohorts)) != cohort
-        matching.raise_at[is_other], matching.lower_at[is_other] = -np.inf, np.inf
-        steps = core.sweep(matching, NODES_MAX)
-        assert (steps > 0) == (np.delete(change, 1).max() > core.LITTLE)
+    for cohort in range(len(pair.sizes)):
+        matching = matching_of(pair)
+        _steps_core.show_all(matching, _order(matching))
+        change = _steps_core.try_steps(matching, np.array([cohort]), 1)
+        is_other = np.arange(len(pair.sizes)) != cohort
+        cohorts = matching.cohorts[:-1]
+        cohorts["raise_below"][is_other], cohorts["lower_above"][is_other] = -np.inf, np.inf
+        steps = _steps_core.sweep(matching)
+        assert (steps > 0) == (np.delete(change, 1).max() > LITTLE)
