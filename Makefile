@@ -30,7 +30,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases dates erasures faults flips kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases dates erasures faults flips fuzz \
 	docs reference planted kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -105,11 +105,8 @@ databases: $(STAMP) java ## statements on a real PostgreSQL, told by a real Debe
 	$(RUN) -m lab.trials.databases --histories $(HISTORIES)
 	$(RUN) -m lab.trials.databases.live
 
-faults: $(STAMP) java ## try every fault and write lab/results/reliability.md; goes on where it was ended
+faults: $(STAMP) ## try every fault and write lab/results/reliability.md; goes on where it was ended
 	$(RUN) -m tests.faults --missing --out lab/results/reliability.md
-
-kills: $(STAMP) java ## kill the service 1,000 times on files, 200 on a broker; compare every byte
-	$(RUN) -m tests.faults.kills --out lab/results/reliability.md
 
 flips: $(STAMP) ## change single bits of state, audits, releases and backups: FLIPS=1000
 	$(RUN) -m tests.faults.flips --flips $(FLIPS) --out lab/results/reliability.md

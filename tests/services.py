@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ import msgspec
 import numpy as np
 
 from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, social_feed
+from ktsafe.stream.files.releases_read import read_release
+from ktsafe.verify import verify
 from tests import feeds, running
 
 ATTRIBUTES: dict[str, Any] = {
@@ -20,6 +23,7 @@ ATTRIBUTES: dict[str, Any] = {
     "sensitive_values": sorted(SOCIAL_FEED_SCHEMA.sensitive_values),
     "expect_absent": sorted(SOCIAL_FEED_SCHEMA.sensitive_values),
 }
+TABLES = ("vertices.csv", "edges.csv")
 
 
 def small_feed(people: int = 150, days: int = 120, seed: int = 1) -> list[feeds.Event]:
@@ -66,3 +70,24 @@ def drain_with_kills(
             assert seen.setdefault(release_id, digest) == digest, f"{release_id} changed its bytes"
     site.drain()
     return done, seen
+
+
+def copied(site: running.Site, folder: Path, *changes: tuple[str, str]) -> running.Site:
+    """Return another service with the same configuration but for some changes."""
+    folder.mkdir()
+    text = site.config.read_text()
+    for before, after in changes:
+        text = text.replace(before, after)
+    (folder / "ktsafe.toml").write_text(text)
+    return dataclasses.replace(site, folder=folder)
+
+
+def tables(site: running.Site, into: Path) -> dict[str, list[bytes]]:
+    """Return the tables of each release that readers see; all are kt-safe."""
+    found = {}
+    for release_id in site.releases(into):
+        release = read_release(into / release_id)
+        parts = release.quasi_identifiers(), release.is_sensitive(), release.edges
+        assert verify(*parts, release.params).is_safe, f"{release_id} is not safe"
+        found[release_id] = [(into / release_id / name).read_bytes() for name in TABLES]
+    return found

@@ -1,7 +1,6 @@
 """Tries every fault and writes what came of it.
 
     python -m tests.faults [--out lab/results/reliability.md] [--seed 1] [--only NAME]
-        [--without-broker]
 
 All of it runs on this machine, on loopback. A trial that loses anything ends the run and says how
 to repeat it. What came of each fault is kept in `--kept` as soon as it is known, and the page is
@@ -17,8 +16,8 @@ import os
 import platform
 from pathlib import Path
 
-from tests.faults import buffers, on_broker, on_disk, on_limits
-from tests.faults.trials import HEAD_CELLS, Fault, kept, put_section, table, tried
+from tests.faults import buffers, on_disk, on_limits
+from tests.faults.trials import HEAD_CELLS, kept, put_section, table, tried
 
 EXPLAINED = """\
 Written by `make faults` on {today} ({machine}).
@@ -28,10 +27,8 @@ A try passes only if the final graph is the independent fold of all events, ever
 once, verified, and with the bytes that readers saw before the fault. "Nothing" is therefore not an
 estimate: a try that loses anything ends the command, which says how to repeat it.
 
-Recovery counts from the end of the fault (the broker is back, the process is started) until the
-service works again. The seconds are upper bounds: what else ran on the machine is in them. Where
-the service refuses to go on, because its feed has lost events, a try passes only if it does so with
-that exit code.
+Recovery counts from the end of the fault until the service works again. The seconds are upper
+bounds: what else ran on the machine is in them.
 
 The command may be run in parts: the table is made of the last outcome of each fault, and `commit`
 says of which code that is ("+": with what was changed since and landed next).
@@ -46,11 +43,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="faults whose name holds this text")
     parser.add_argument("--times", type=int, help="tries of each fault, instead of its own number")
-    parser.add_argument("--without-broker", action="store_true")
     parser.add_argument("--kept", type=Path, default=Path("var/faults"), help="outcomes, by fault")
     parser.add_argument("--missing", action="store_true", help="only faults not tried so far")
     given = parser.parse_args()
-    faults = all_faults(given)
+    faults = [*on_disk.FAULTS, *on_limits.FAULTS]
+    if given.times:
+        faults = [dataclasses.replace(fault, times=given.times) for fault in faults]
     for fault in faults:
         wanted = (given.only or "") in fault.name
         if wanted and not (given.missing and kept(fault, given.kept)):
@@ -76,16 +74,6 @@ def rows_of(text: str) -> dict[tuple[str, str], str]:
         if len(cells) == len(HEAD_CELLS) and cells[2].isdigit():
             found[cells[0], cells[1]] = "| " + " | ".join(cells) + " |"
     return found
-
-
-def all_faults(given: argparse.Namespace) -> list[Fault]:
-    """Return the faults that are asked for."""
-    faults = [*on_disk.FAULTS, *on_limits.FAULTS]
-    if not given.without_broker:
-        faults += on_broker.FAULTS
-    if given.times:
-        faults = [dataclasses.replace(fault, times=given.times) for fault in faults]
-    return faults
 
 
 def faults_section(rows: str, lacking: list[str]) -> str:

@@ -87,11 +87,6 @@ def seconds_until(
     return time.monotonic() - started
 
 
-def refuses(site: Watched, code: int, words: str) -> str:
-    """Start a service that must refuse with an exit code and a sentence; return both."""
-    return ended(site.site.start("--drain"), site, code, words)
-
-
 def ended(process: subprocess.Popen[bytes], site: Watched, code: int, words: str) -> str:
     """Wait for a service to end with an exit code and a sentence; return both."""
     found = process.wait(PATIENCE_S)

@@ -26,7 +26,6 @@ from ktsafe.state.ledger import Status
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.service import assembly
 from tests import feeds, running, services
-from tests.faults.kills import ATTRIBUTES, copied, tables
 from tests.histories.links import Link
 from tests.histories.moments import Service, is_cut, is_staged
 from tests.integration.cluster import Cluster
@@ -37,6 +36,8 @@ from kafka.admin import ResourcePattern, ResourcePatternFilter, ResourceType  # 
 from kafka.admin import ACLResourcePatternType  # isort: skip
 
 PEOPLE, DAYS, PARTITIONS = 40, 98, 2
+ATTRIBUTES = {**services.ATTRIBUTES, "quasi_identifiers": ["gender"]}
+"""So few groups of people that most are shown."""
 N_FEEDS: Final = 2
 FIRST_PART: Final = 0.85
 """So much of the feed comes during the misfortunes, the rest afterwards."""
@@ -119,7 +120,7 @@ def _undisturbed(folder: Path, feed: int, seed: int) -> tuple[Tables, Tables]:
             with (place / f"feed/feed-{number}.jsonl").open("a", encoding="utf-8") as file:
                 file.writelines(json.dumps(event) + "\n" for event in events)
         assert Service(site).drain() == Exit.OK
-        found.append(tables(site, place / f"read-{len(found)}"))
+        found.append(services.tables(site, place / f"read-{len(found)}"))
     return found[0], found[1]
 
 
@@ -172,7 +173,7 @@ class BrokerHistory:
         first, second = self.links
         here = f'"{self._server}"'
         site.config.write_text(site.config.read_text().replace(here, f'"{first.bootstrap}"'))
-        other = copied(site, self.folder / "second", (first.bootstrap, second.bootstrap))
+        other = services.copied(site, self.folder / "second", (first.bootstrap, second.bootstrap))
         configure(site, 1)
         configure(other, 2 if self.theme == "two states" else 1)
         self.services = [Service(site, self._defect), Service(other, self._defect)]
@@ -435,7 +436,7 @@ class BrokerHistory:
         if [int(name[:6]) for name, _ in there] != list(range(1, len(there) + 1)):
             self.wrong(f"a gap, a fork or a repetition: {there}")
             return
-        if tables(site, self.folder / f"read-{len(self._sent)}") != wanted:
+        if services.tables(site, self.folder / f"read-{len(self._sent)}") != wanted:
             self.wrong("other tables than without disturbance")
         store = assembly.open_store(site.settings)
         try:
