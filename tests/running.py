@@ -12,7 +12,7 @@ import sys
 import time
 import tomllib
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -82,10 +82,6 @@ class Site:
     folder: Path
     overrides: Overrides = dataclasses.field(default_factory=lambda: SMALL_BATCHES)
     """What its processes have in place of constants of the program: see `tests.launcher`."""
-
-    def overriding(self, **values: Mapping[str, Any]) -> Site:
-        """Return it with further overrides."""
-        return dataclasses.replace(self, overrides={**self.overrides, **values})
 
     @property
     def config(self) -> Path:

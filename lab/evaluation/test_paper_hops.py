@@ -13,7 +13,7 @@ from ktsafe_lab.paper.subgraph import ExpandedSubgraph
 from ktsafe_lab.verify_hops import verify_graph
 from lab.evaluation.paper_edit_distance import Rooted, are_within
 from lab.evaluation.paper_hops import Hopped, anonymized, parts_by_hops, release_by_hops
-from tests import naive_hops
+from lab.tests import naive_hops
 
 GRAPH = uniform(40, 60, rng=np.random.default_rng(0), n_tuples=3)
 

@@ -12,7 +12,7 @@ import datetime
 import hashlib
 import mmap
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -245,8 +245,3 @@ def in_turn(partitions: Sequence[MappedRecords]) -> Iterator[tuple[int, bytes]]:
         for number, records in enumerate(partitions):
             if offset < len(records):
                 yield number, records.value(offset)
-
-
-def shared_ties(ties: Iterable[tuple[str, str]], people: set[str]) -> set[tuple[str, str]]:
-    """Return the ties with both ends among `people`."""
-    return {pair for pair in ties if pair[0] in people and pair[1] in people}

@@ -17,7 +17,7 @@ from ktsafe_lab.figures.lower_bound import (
     crowded_hubs_bound,
     insertion_lower_bound,
 )
-from tests import naive
+from lab.tests.figures import naive_costs
 from tests.graphs import (
     attributed,
     paper_anonymized,
@@ -40,7 +40,7 @@ def descending(degrees: list[int]) -> np.ndarray:
 @settings(deadline=None, max_examples=120)
 def test_blocks_never_exceed_the_cheapest_lifts(degrees: list[int], k: int, slack: int) -> None:
     """Half the cheapest lifts of a class, all targets tried, is at least the block bound."""
-    cheapest = naive.cheapest_lifts(degrees, k, slack, inserted_max=k)
+    cheapest = naive_costs.cheapest_lifts(degrees, k, slack, inserted_max=k)
     assert blocks_bound([descending(degrees)], k, slack) <= -(-cheapest // 2)
 
 
@@ -48,7 +48,7 @@ def test_blocks_never_exceed_the_cheapest_lifts(degrees: list[int], k: int, slac
 @settings(deadline=None, max_examples=80)
 def test_blocks_are_exact_without_slack(degrees: list[int], k: int) -> None:
     """With epsilon = 0 the blocks are the groups of k-degree anonymity: the bound is attained."""
-    cheapest = naive.cheapest_lifts(degrees, k, 0, inserted_max=k)
+    cheapest = naive_costs.cheapest_lifts(degrees, k, 0, inserted_max=k)
     assert blocks_bound([descending(degrees)], k, 0) == -(-cheapest // 2)
 
 
@@ -57,7 +57,7 @@ def test_blocks_are_exact_without_slack(degrees: list[int], k: int) -> None:
 def test_never_exceeds_the_cheapest_insertion(graph: Small, tolerance: Tolerance) -> None:
     """On tiny graphs no inserted vertices and edges that make all PS large are below the bound."""
     tolerance = tolerance._replace(k=min(tolerance.k, 3))
-    cheapest = naive.cheapest_insertions(graph, tolerance, edges_max=4, vertices_max=1)
+    cheapest = naive_costs.cheapest_insertions(graph, tolerance, edges_max=4, vertices_max=1)
     bound = insertion_lower_bound(attributed(graph), params_of(tolerance))
     assert cheapest is None or bound <= cheapest
 

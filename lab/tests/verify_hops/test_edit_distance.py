@@ -11,7 +11,7 @@ import pytest
 from ktsafe.errors import InvalidGraph
 from ktsafe_lab.verify_hops import _partial_matching_core as core
 from ktsafe_lab.verify_hops.edit_distance import graph_edit_distance, rooted
-from tests.naive_hops import edit_distance
+from lab.tests.naive_hops import edit_distance
 
 Graph = tuple[int, list[tuple[int, int]]]
 

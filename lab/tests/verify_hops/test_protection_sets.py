@@ -13,7 +13,7 @@ from ktsafe import NotKTSafe, PrivacyParams
 from ktsafe.verify.verifier import coded as as_coded
 from ktsafe_lab.verify_hops import WiderVerdict, verify
 from ktsafe_lab.verify_hops.protection_sets import protection_sets
-from tests import naive_hops
+from lab.tests import naive_hops
 from tests.graphs import arrays, copies, regular, small_graphs, union
 from tests.naive import Small
 

@@ -11,8 +11,6 @@ from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import REASONS, MalformedEvent, has_repeated_key
 
-UPSERT = '{"type":"vertex.upsert","id":"p1","attributes":{"a":"x","b":null,"c":3},"time":5}'
-
 BAD = [
     (b"", "malformed_json"),
     (b"{", "malformed_json"),
