@@ -35,10 +35,14 @@ from ktsafe.anonymization.request import Aim, Request
 Run = Callable[..., Iterable[Any]]
 
 FIRST_PRICE = 0.65
+"""The price that all pairs begin at: what F1 is likely to be."""
+
 PRICE_MIN, PRICE_MAX = 0.1, 1.9
+"""Bounds of prices: at 0 every edge pays, at 2 hardly any tie does."""
 
 ROUNDS = 4
-"""Times that pairs are planned in haste."""
+"""Times that pairs are planned in haste. After two or three .24 and .18 of the conclusions on cora
+are wrong, after four .14 to .16."""
 
 RAISES_MAX = 12
 """Times that the price of all pairs is raised, while edges cost too much."""
@@ -53,6 +57,7 @@ COST_MAX = 0.97
 """Share of the ties that a release may cost in haste; thin pairs cost more in the end."""
 
 RAISE = 1.1
+"""Factor by which it is raised: five times bring the first price to 1."""
 
 OFF = 0.1
 """By how much the edges of a cell may miss its ties before its pairs get totals."""
@@ -70,6 +75,7 @@ MISSED = 3.0
 """What each edge costs by which a cell misses its ties, in the choice."""
 
 RAKINGS = 50
+"""Times that totals are scaled to the ties of the cells of each attribute. Chosen."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

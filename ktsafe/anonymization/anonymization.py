@@ -1,6 +1,6 @@
 """One kt-safe release of one graph, step by step.
 
-    rare people  are withheld, or their values suppressed                   (rare_classes)
+    rare people  are withheld, or their values suppressed                   (request)
     cohorts      leaves of the kt-tree over neighbour counts                (kt_tree)
     prices       what an edge costs in each pair of classes, by the aim     (aims)
     edges        of each pair of classes, planned by itself                 (pair_edges)
@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 
 from ktsafe.anonymization.kt_tree import Cohorts, cohorts_of, neighbour_counts
 from ktsafe.anonymization.pair_edges import released_edges
-from ktsafe.anonymization.rare_classes import prepare
 from ktsafe.anonymization.request import (
     DEFAULTS,
     AnonymizeOptions,
     Progress,
     Request,
     Values,
+    prepare,
 )
 from ktsafe.anonymization.rewiring import rewired
 from ktsafe.errors import InvalidParams

@@ -21,7 +21,7 @@ from ktsafe.anonymization import _steps_core
 from ktsafe.anonymization._pair_core import PairSearch
 
 OFF = 50
-"""Ends that may lack before cohorts take strides."""
+"""Ends that may lack before cohorts take strides: those of five cohorts of ten. Chosen."""
 
 TRIED = 100
 """Cohorts whose steps are tried for the last ends; all of them if these cannot make up for them."""

@@ -50,7 +50,7 @@ SWEEPS = 8
 """Times that every cohort may be raised or lowered; most are then passed over."""
 
 LEAN_MAX = 0.4
-"""How much of an edge's price one side bears at most beyond its half, or else it pays nothing."""
+"""Share of a price by which a side bears more than half: at .5 the other would bear nothing."""
 
 OFF_LITTLE = 20
 """Ends by which the sides may differ before the price leans: two cohorts of ten. Chosen."""

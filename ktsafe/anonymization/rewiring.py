@@ -65,6 +65,8 @@ SAMPLE = 20_000
 """Edges of either kind from which it is estimated how likely one is a tie."""
 
 PARTS_MAX = 16
+"""Parts at most: as many as most machines have threads."""
+
 PART_MIN = 2_000
 """Inserted edges that are worth a part of their own."""
 

@@ -135,6 +135,8 @@ class Cost(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
+    unowned_vertices:
+        Released vertices without a person: of a sequence, places that their people left.
     edges_of_withheld:
         Those deleted edges that have an end which is not released.
     k_copies, share_of_k_copies:
@@ -142,7 +144,7 @@ class Cost(msgspec.Struct, frozen=True):
         over it (None where it is 0).
     """
 
-    inserted_vertices: int
+    unowned_vertices: int
     deleted_vertices: int
     inserted_edges: int
     deleted_edges: int
@@ -179,7 +181,7 @@ def cost_parts(traced: Traced, params: PrivacyParams) -> Cost:
     total = edges.cost + vertices.cost
     copies = (params.group_size_min - 1) * (original.n_vertices + original.n_edges)
     return Cost(
-        inserted_vertices=vertices.released - vertices.shared,
+        unowned_vertices=vertices.released - vertices.shared,
         deleted_vertices=vertices.true - vertices.shared,
         inserted_edges=edges.released - edges.shared,
         deleted_edges=edges.true - edges.shared,

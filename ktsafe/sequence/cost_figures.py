@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY
-from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, INSERTED, REAL, RESIDUAL, TRUE
+from ktsafe.sequence.memory.sequence_tables import REAL, RESIDUAL, TRUE
 from ktsafe.sequence.memory.state import State
 
 RELEASES_MAX = 1000
@@ -28,8 +28,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     cost:
         |V symmetric-difference V'| + |E symmetric-difference E'| (Equation 1).
-    inserted_vertices, counterfeit_vertices, withheld_vertices:
-        Places that are nobody's: never anybody's, or formerly somebody's; people without a place.
+    unowned_vertices, withheld_vertices:
+        Places without a person, such as those that people left; people without a place.
     inserted_edges, residual_edges:
         Released edges that are no true tie: inserted ones (true ties that were removed since
         among them), and former ties of people that left the place.
@@ -53,8 +53,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     cost: int
     release: int
-    inserted_vertices: int
-    counterfeit_vertices: int
+    unowned_vertices: int
     withheld_vertices: int
     inserted_edges: int
     residual_edges: int
@@ -86,8 +85,7 @@ def figures_of(state: State, k: int, margin: int) -> Figures:
     came = state.people.since[people[away[people]]]
     real = np.bincount(state.places.cohort[places], kind == REAL)
     parts = {
-        "inserted_vertices": int((kind == INSERTED).sum()),
-        "counterfeit_vertices": int((kind == COUNTERFEIT).sum()),
+        "unowned_vertices": int((kind != REAL).sum()),
         "withheld_vertices": len(came),
         "inserted_edges": int(((is_true != TRUE) & (is_true != RESIDUAL)).sum()),
         "residual_edges": len(stays),

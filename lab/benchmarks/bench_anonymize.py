@@ -96,7 +96,7 @@ def report(
     digest = hashlib.sha256(released.codes.tobytes() + released.edges.tobytes()).hexdigest()[:12]
     print(
         f"{name:12} {graph.n_vertices:8} {graph.n_edges:8} {cost.total:8} "
-        f"{cost.inserted_vertices:8} {cost.total / max(graph.n_edges, 1):7.3f} "
+        f"{cost.unowned_vertices:8} {cost.total / max(graph.n_edges, 1):7.3f} "
         f"{shares[0]:6.3f} {shares[1]:6.3f} {shares[2]:6.3f} {seconds:7.2f} "
         f"{core_seconds:7.2f} {peak:7} {unsafe:6} {digest}",
         flush=True,

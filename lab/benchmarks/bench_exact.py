@@ -31,8 +31,7 @@ from scipy.sparse import csr_array
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.anonymization.kt_tree import cohorts_of, neighbour_counts
-from ktsafe.anonymization.rare_classes import prepare
-from ktsafe.anonymization.request import Effort, Request
+from ktsafe.anonymization.request import Effort, Request, prepare
 from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.numbering import edge_keys

@@ -47,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="More than one hop.")
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--names", default="cora", help="names of data sets, separated by commas")
-    parser.add_argument("--effort", choices=["fast", "balanced", "thorough"], default="balanced")
+    parser.add_argument("--effort", choices=["fast", "balanced"], default="balanced")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--samples", type=int, default=20, help="vertices verified by definition")
     parser.add_argument("--small", action="store_true", help="a small synthetic graph")

@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--releases", type=int, default=20)
     parser.add_argument("--share", type=float, default=0.01, help="of ties changed per release")
     parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--effort", choices=["fast", "balanced", "thorough"], default="balanced")
+    parser.add_argument("--effort", choices=["fast", "balanced"], default="balanced")
     parser.add_argument("--small", action="store_true", help="only a small synthetic graph")
     a = parser.parse_args()
     n, releases = (400, 3) if a.small else (a.vertices, a.releases)

@@ -21,8 +21,7 @@ from ktsafe.anonymization.anonymization import (
     exchanged,
     reordered,
 )
-from ktsafe.anonymization.rare_classes import prepare
-from ktsafe.anonymization.request import Request
+from ktsafe.anonymization.request import Request, prepare
 from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams

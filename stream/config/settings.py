@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from ktsafe import PrivacyParams, Schema
-from ktsafe.anonymization.request import MIN_F1, Aim, Values
+from ktsafe.anonymization.request import MIN_F1, Aim, Effort, Values
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.reader.exports import ABOUT
@@ -98,7 +98,7 @@ class ReleaseTable(Section, frozen=True):
 
     every: str
     idle_s: Seconds = 60.0
-    effort: Literal["fast", "balanced", "thorough"] = "balanced"
+    effort: Effort = "balanced"
     aim: Aim = "balanced"
     min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = MIN_F1
     change_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2

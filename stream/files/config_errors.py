@@ -47,9 +47,10 @@ REMOVED: Final = {
     "metrics.port": 'Say metrics.listen = "host:port".',
     "metrics.token_env": "Name a private file in metrics.token_file.",
     "metrics.figures": "Secret figures are shown to readers with the token of metrics.token_file.",
+    "release.effort = thorough": 'Write "balanced", which does the same.',
     "log.level": "Filter by level= where logs are collected.",
 }
-"""Keys that went, with what to do instead."""
+"""Keys and values that went, with what to do instead."""
 _AT: Final = re.compile(r" - at `\$\.?([^`\[]*)")
 
 
@@ -128,7 +129,8 @@ def config_error_text(error: msgspec.ValidationError, *tables: type) -> str:
     if found := _MISSING.fullmatch(text):
         return f"the key {_path(found[2], found[1])} is missing."
     if found := _INVALID.fullmatch(text):
-        return f"{found[2] or 'it'} cannot be {found[1]!r}."
+        instead = REMOVED.get(f"{found[2]} = {found[1]}", "")
+        return f"{found[2] or 'it'} cannot be {found[1]!r}. {instead}".rstrip()
     return f"{text}."
 
 

@@ -51,7 +51,7 @@ SENSITIVE: Final[Mapping[str, Callable[[Audit], Shares | ObjectShares | None]]] 
     ),
 }
 COST_PARTS: Final[Mapping[str, Callable[[Cost], int]]] = {
-    "inserted_vertices": lambda cost: cost.inserted_vertices,
+    "unowned_vertices": lambda cost: cost.unowned_vertices,
     "inserted_edges": lambda cost: cost.inserted_edges,
     "deleted_vertices": lambda cost: cost.deleted_vertices,
     "deleted_edges": lambda cost: cost.deleted_edges,

@@ -1,6 +1,6 @@
 """Metrics for Prometheus; those that tell secrets stand apart.
 
-The number of inserted vertices and edges of a release is secret to its readers. These
+The number of unowned vertices and inserted edges of a release is secret to its readers. These
 metrics are for a Prometheus and dashboards that only the operators of the true graph see; they
 exist only where `[metrics] figures` admits them (decision 19).
 """

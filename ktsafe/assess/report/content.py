@@ -375,7 +375,7 @@ def cost(audit: Audit) -> dict[str, Any]:
     figures, edges = audit.cost, audit.usefulness.edges
     return {
         "parts": {
-            "inserted_vertices": figures.inserted_vertices,
+            "unowned_vertices": figures.unowned_vertices,
             "deleted_vertices": figures.deleted_vertices,
             "inserted_edges": figures.inserted_edges,
             "deleted_edges": figures.deleted_edges,

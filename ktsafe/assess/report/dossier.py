@@ -275,7 +275,7 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
             else " All attacks with a bound were run."
         ),
         "transformed": f"{cost['inserted_edges']:,} edges inserted, {cost['deleted_edges']:,} ties "
-        f"hidden, {cost['inserted_vertices']:,} vertices without a person, "
+        f"hidden, {cost['unowned_vertices']:,} vertices without a person, "
         f"{cost['deleted_vertices']:,} people not shown.",
         "again": _again(content),
         "privacy_models": f"kt-safety: k = {params['k']}, alpha = {params['alpha']}, t = "

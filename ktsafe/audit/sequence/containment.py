@@ -166,7 +166,7 @@ class Containment(CopyOnExtend):
                 held_changes=len(differing),
                 suppressed_values=suppressed,
                 masked_sensitive=masked,
-                inserted_vertices=int(np.count_nonzero(owner < 0)),
+                unowned_vertices=int(np.count_nonzero(owner < 0)),
                 inserted_edges=int(np.count_nonzero(~is_true)),
             ),
             overdue=np.unique(ends[late]),

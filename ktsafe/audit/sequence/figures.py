@@ -84,7 +84,7 @@ class ContainmentFigures(msgspec.Struct, frozen=True, kw_only=True):
     held_changes: int
     suppressed_values: int
     masked_sensitive: int
-    inserted_vertices: int
+    unowned_vertices: int
     inserted_edges: int
 
 

@@ -18,6 +18,7 @@ from ktsafe.errors import InvalidGraph
 GONE: Final = "\0gone:"
 """Begins what stands in the place of a text that nobody has; no text begins so."""
 DIGEST_BYTES: Final = 16
+"""So many that no two of millions of texts are expected to have equal hashes."""
 
 
 class Codes:

@@ -66,7 +66,6 @@ class Budget:
 BUDGETS = {
     "fast": Budget(200, 60_000_000),
     "balanced": Budget(1_500, 400_000_000),
-    "thorough": Budget(6_000, 4_000_000_000),
 }
 
 

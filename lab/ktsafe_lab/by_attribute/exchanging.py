@@ -24,7 +24,7 @@ from ktsafe_lab.by_attribute import _exchange_core as core
 from ktsafe_lab.by_attribute.targets import Kinds
 from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 
-TRIALS: dict[Effort, int] = {"fast": 1, "balanced": 5, "thorough": 20}
+TRIALS: dict[Effort, int] = {"fast": 1, "balanced": 5}
 """Exchanges that are tried in each round, for each place."""
 
 HEATS = tuple(np.linspace(0.4, 0.03, 20).tolist())

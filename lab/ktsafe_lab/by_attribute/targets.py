@@ -22,10 +22,10 @@ from ktsafe.anonymization.request import Effort, Request
 from ktsafe_lab.by_attribute import _targets_core as core
 from ktsafe_lab.quasi_identifier_space import QuasiIdentifierSpace
 
-TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20, "thorough": 50}
+TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20}
 """Steps that are tried in each round, for each cohort and class."""
 
-TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 10_000_000, "thorough": 50_000_000}
+TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 10_000_000}
 """Steps that are tried in a round, at most: a balanced one takes about three core seconds."""
 
 ROUNDS = (

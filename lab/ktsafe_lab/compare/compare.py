@@ -79,7 +79,7 @@ def compare(
     alpha: Annotated[str, typer.Option(help="Greatest sensitive shares of candidates.")] = "0.2",
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
     strategy: Annotated[str, typer.Option(help=f"Of {', '.join(ALL)}; or all.")] = "exact",
-    effort: Annotated[str, typer.Option(help="Of fast, balanced, thorough.")] = "balanced",
+    effort: Annotated[str, typer.Option(help="Of fast, balanced.")] = "balanced",
     rare_qi: Annotated[str, typer.Option(help="Of withhold, suppress.")] = "withhold",
     drop_qi: Annotated[
         list[str] | None,

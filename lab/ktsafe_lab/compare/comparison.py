@@ -33,7 +33,7 @@ from ktsafe.stream.workers.pool import Workers
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]
-COST_PARTS = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
+COST_PARTS = ("unowned_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
 Outcome = Literal["kt-safe", "unsafe", "infeasible", "failed"]
 
 

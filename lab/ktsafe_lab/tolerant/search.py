@@ -23,14 +23,13 @@ from ktsafe_lab.tolerant.locations import located
 HEATS: dict[Effort, tuple[float, ...]] = {
     "fast": (0.0, 0.0),
     "balanced": (0.1, 0.07, 0.05, 0.03, 0.02, 0.0),
-    "thorough": (0.2, 0.15, 0.1, 0.05, 0.0),
 }
 """Heat of each round: a change that costs h edges is made with probability exp(-h / heat)."""
 
-TRIALS: dict[Effort, int] = {"fast": 10, "balanced": 100, "thorough": 400}
+TRIALS: dict[Effort, int] = {"fast": 10, "balanced": 100}
 """Changes that are tried for each edge in a round, at most."""
 
-TRIALS_MAX: dict[Effort, int] = {"fast": 1_000_000, "balanced": 5_000_000, "thorough": 40_000_000}
+TRIALS_MAX: dict[Effort, int] = {"fast": 1_000_000, "balanced": 5_000_000}
 """Changes that are tried in a round, at most."""
 
 DENSE = 20

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymization.rare_classes import prepare
-from ktsafe.anonymization.request import DEFAULTS
+from ktsafe.anonymization.request import DEFAULTS, prepare
 
 SCHEMA = Schema(("kind",), "state", frozenset({"ill"}), expect_absent={"ill"})
 

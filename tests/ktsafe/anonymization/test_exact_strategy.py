@@ -64,7 +64,7 @@ def test_releases_pass_the_strict_verifier(graph, params, rare_qi):
     assert verify_graph(outcome.graph, params).n_unsafe == 0
 
 
-@pytest.mark.parametrize("effort", ["fast", "balanced", "thorough"])
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
 def test_a_seed_gives_one_release(effort):
     """The generator is the only randomness, and other seeds give other releases."""
     graph = uniform(300, 2000, rng=np.random.default_rng(0), n_tuples=4)

@@ -21,7 +21,7 @@ from ktsafe.anonymization.pair_program import (
     solve_in_haste,
 )
 
-EFFORTS = ["fast", "balanced", "thorough"]
+EFFORTS = ["fast", "balanced"]
 
 
 @st.composite

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, Infeasible, PrivacyParams, Schema, anonymize
-from ktsafe.anonymization.rare_classes import prepare, with_sensitive_suppressed
-from ktsafe.anonymization.request import RareQi
+from ktsafe.anonymization.request import RareQi, prepare, with_sensitive_suppressed
 from ktsafe.audit import audit_release
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
@@ -86,7 +85,7 @@ def test_withheld_people_take_their_edges_along() -> None:
     assert sorted(outcome.origin.tolist()) == [0, 1, 3]
     cost = audit_release(graph, outcome.graph, params, original_of=outcome.origin).cost
     assert (cost.deleted_vertices, cost.deleted_edges) == (1, 2)
-    assert (cost.inserted_vertices, cost.inserted_edges, cost.total) == (0, 0, 3)
+    assert (cost.unowned_vertices, cost.inserted_edges, cost.total) == (0, 0, 3)
 
 
 def test_no_more_values_are_hidden_than_a_class_has_too_many() -> None:

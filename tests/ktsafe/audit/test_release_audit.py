@@ -35,7 +35,7 @@ def test_cost_of_the_paper_example() -> None:
     cost = cost_parts(
         trace(attributed(paper_original()), attributed(paper_anonymized())), params_of(EXACT)
     )
-    assert [cost.inserted_vertices, cost.inserted_edges] == [2, 2]
+    assert [cost.unowned_vertices, cost.inserted_edges] == [2, 2]
     assert [cost.deleted_vertices, cost.deleted_edges] == [0, 0]
     assert cost.total == 4
     assert cost.k_copies == 11
@@ -56,7 +56,7 @@ def test_cost_under_a_mapping() -> None:
     released = Small([(0,)] * 4, [False] * 4, [(0, 2), (2, 1), (0, 3)])
     behind = np.array([2, -1, 1, 0])
     cost = cost_parts(trace(attributed(original), attributed(released), behind), params_of(EXACT))
-    assert (cost.inserted_vertices, cost.deleted_vertices) == (1, 1)
+    assert (cost.unowned_vertices, cost.deleted_vertices) == (1, 1)
     assert (cost.inserted_edges, cost.deleted_edges) == (2, 2)
 
 

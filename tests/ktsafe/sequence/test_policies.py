@@ -121,7 +121,7 @@ def test_too_few_newcomers_wait_on() -> None:
         assert 10 not in shown(sequence)
         advance(sequence, Changes())
     assert 10 not in shown(sequence)
-    assert sequence.figures().inserted_vertices == 0
+    assert sequence.figures().unowned_vertices == 0
 
 
 def test_newcomers_are_drawn_under_alpha() -> None:
@@ -152,7 +152,7 @@ def test_a_counterfeit_keeps_the_place_and_forgets_the_person() -> None:
     assert key not in after.keys
     assert after.graph.is_sensitive.tolist() == before.graph.is_sensitive.tolist()
     assert after.graph.is_sensitive.sum() == 1
-    assert sequence.figures().counterfeit_vertices == 1
+    assert sequence.figures().unowned_vertices == 1
     assert key.to_bytes(8, "little") not in b"".join(dict(sequence.pages()).values())
 
 
@@ -166,7 +166,7 @@ def test_a_changed_quasi_identifier_is_held_until_a_group_moves() -> None:
         history.append(naive.published(sequence))
         assert sequence.figures().held_values == (key + 1 if key < 2 else 0)
     assert {key for key, values in shown(sequence).items() if values["a"] == "y"} == {0, 1, 2}
-    assert sequence.figures().counterfeit_vertices == 3
+    assert sequence.figures().unowned_vertices == 3
     assert naive.failures(history, PARAMS, SCHEMA.sensitive_values) == []
 
 

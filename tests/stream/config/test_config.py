@@ -96,8 +96,9 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         *(
             (key, "x", re.escape(f"no key {key}. {text}"))
             for key, text in REMOVED.items()
-            if not key.startswith("source.tables.")
+            if not key.startswith("source.tables.") and " = " not in key
         ),
+        ("release.effort", "thorough", 'cannot be .thorough.. Write "balanced"'),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(tmp_path, path, value, message):

@@ -60,7 +60,7 @@ def value(metrics: PrometheusMetrics, name: str, **labels: str) -> float:
 
 
 SECRETS = Secrets(
-    {"inserted_vertices": 1, "inserted_edges": 20, "deleted_vertices": 0, "deleted_edges": 3},
+    {"unowned_vertices": 1, "inserted_edges": 20, "deleted_vertices": 0, "deleted_edges": 3},
     {"copies": 240},
     {"claimed": CandidateFigures(10, 0, 0.0), "real": CandidateFigures(7, 2, 0.1)},
     {"claimed": 0.2, "real": 0.25},

@@ -47,7 +47,7 @@ def test_page_and_metrics_follow_one_rule(tmp_path: Path, shown: bool) -> None:
     server.close()
     secrets = Secrets(
         dict.fromkeys(
-            ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges"), 5
+            ("unowned_vertices", "inserted_edges", "deleted_vertices", "deleted_edges"), 5
         ),
         {"copies": 9},
         {},
