@@ -118,9 +118,7 @@ fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet in
 	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out lab/results/reliability.md
 
 long-run: $(STAMP) java ## two hours of events, replayed with kill -9: EVENTS=7200000
-	mkdir -p var
-	$(RUN) -m tests.faults.long_run --events $(EVENTS) --memory var/memory.csv --plot var/memory.svg \
-		--out lab/results/reliability.md
+	$(RUN) -m tests.faults.long_run --events $(EVENTS) --out lab/results/reliability.md
 
 integration: $(STAMP) java ## run only the tests with a real Kafka broker
 	CI=true $(RUN) -m pytest -m integration

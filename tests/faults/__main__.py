@@ -16,7 +16,7 @@ import os
 import platform
 from pathlib import Path
 
-from tests.faults import buffers, on_disk, on_limits
+from tests.faults import on_disk, on_limits
 from tests.faults.trials import HEAD_CELLS, kept, put_section, table, tried
 
 EXPLAINED = """\
@@ -59,7 +59,6 @@ def main() -> None:
     lacking = [" ".join(of) for of, row in zip(found, rows, strict=True) if not row]
     if given.out:
         put_section(given.out, "Faults", faults_section(table(filter(None, rows)), lacking))
-        put_section(given.out, "Bounds of memory", buffers.table())
     else:
         print(table(filter(None, rows)))
 

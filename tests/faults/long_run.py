@@ -1,6 +1,6 @@
 """Days of a level network, replayed as fast as it goes, with kills and without.
 
-    python -m tests.faults.long_run [--events 7200000] [--kills 30] [--plot FILE]
+    python -m tests.faults.long_run [--events 7200000] [--kills 30]
 
 The feed's own truth is the yardstick: after every run the final graph is that of the feed, and
 every slot has its release, cut at the feed's own offsets, made of exactly that slot's people and
@@ -93,8 +93,6 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=8)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--memory", type=Path, help="write seconds and resident bytes as CSV")
-    parser.add_argument("--plot", type=Path, help="draw them as SVG too")
     parser.add_argument("--out", type=Path, help="put the table into this page")
     given = parser.parse_args()
     revision = commit()
@@ -110,10 +108,6 @@ def main() -> None:
         say("feed", plan.events, "-", truths, started)
         samples = on_broker(folder, plan, truths)
     told = memory.drift(samples)
-    if given.memory:
-        memory.write(given.memory, samples)
-    if given.plot:
-        memory.plot(given.plot, samples, told)
     print(f"all in {time.monotonic() - started:.0f} s")
     if given.out:
         section = SECTION.format(
