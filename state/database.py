@@ -154,17 +154,17 @@ class Database:
             if any(map(has_recycled, (*manifests, *logs))) or any(map(has_false_end, manifests)):
                 raise StateCorrupted("open the store", str(path), RESTORE)
             cache = rocksdict.Cache(_CACHE_BYTES)
-            self._db = rocksdict.Rdict(
+            self.db = rocksdict.Rdict(
                 str(path),
-                _options(cache, create=create),
+                options_of(cache, create=create),
                 column_families={
-                    family: _options(cache, create=create, is_only_scanned=family == CHANGES)
+                    family: options_of(cache, create=create, is_only_scanned=family == CHANGES)
                     for family in FAMILIES
                 },
                 access_type=access,
             )
-            self._families = {name: self._db.get_column_family(name) for name in FAMILIES}
-            self.handles = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
+            self._families = {name: self.db.get_column_family(name) for name in FAMILIES}
+            self.handles = {name: self.db.get_column_family_handle(name) for name in FAMILIES}
 
     def batch(self) -> Batch:
         """Return a new, empty batch."""
@@ -179,7 +179,7 @@ class Database:
             If it is not known to be durable: only opening the store again tells.
         """
         with _errors("write to the store", self.path):
-            self._db.write(batch._batch, self._sync)  # noqa: SLF001 -- two halves of one thing
+            self.db.write(batch._batch, self._sync)  # noqa: SLF001 -- two halves of one thing
 
     def fill(self, family: str, rows: Iterable[tuple[bytes, bytes]]) -> int:
         """Fill an empty column family with ascending rows; return their number.
@@ -193,7 +193,7 @@ class Database:
         """
         n_rows = 0
         paths: list[str] = []
-        options = _options(rocksdict.Cache(_CACHE_BYTES), create=False)
+        options = options_of(rocksdict.Cache(_CACHE_BYTES), create=False)
         moved = rocksdict.IngestExternalFileOptions()
         moved.set_move_files(True)
         following = iter(rows)
@@ -327,7 +327,7 @@ class Database:
     def checkpoint(self, path: Path) -> None:
         """Make a second database at `path`, of hard links mostly."""
         with _errors("freeze the store", path):
-            rocksdict.Checkpoint(self._db).create_checkpoint(str(path))
+            rocksdict.Checkpoint(self.db).create_checkpoint(str(path))
 
     def close(self) -> None:
         """Close, and let go of the lock. Safe to call twice.
@@ -341,7 +341,7 @@ class Database:
         self._families.clear()
         try:
             with _errors("close the store", self.path):
-                self._db.close()
+                self.db.close()
         finally:
             if self._mirror is not None:
                 self._mirror.cleanup()
@@ -357,7 +357,7 @@ def table_rows(path: Path) -> Iterator[tuple[bytes, bytes]]:
     StateCorrupted, StateUnusable
     """
     with TemporaryDirectory(prefix="ktsafe-look-") as folder:
-        options = _options(rocksdict.Cache(_CACHE_BYTES), create=True)
+        options = options_of(rocksdict.Cache(_CACHE_BYTES), create=True)
         database = None
         try:
             with _errors("read the store", path, missing_is_damage=True):
@@ -417,7 +417,8 @@ def _mirror(path: Path) -> TemporaryDirectory[str]:
     return mirror
 
 
-def _options(cache: Any, *, create: bool, is_only_scanned: bool = False) -> Any:
+def options_of(cache: Any, *, create: bool, is_only_scanned: bool = False) -> Any:
+    """Return RocksDB's options of one column family."""
     table = rocksdict.BlockBasedOptions()
     table.set_block_cache(cache)
     table.set_bloom_filter(10, False)

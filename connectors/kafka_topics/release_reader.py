@@ -46,7 +46,7 @@ _COPY_BYTES: Final = 1024 * 1024
 
 
 @dataclasses.dataclass
-class _Set:
+class PartSet:
     """Parts of one release found so far.
 
     Chunks lie in a spool file, not in memory.
@@ -119,7 +119,7 @@ class KafkaReleaseReader:
         spools = into / ".parts"
         shutil.rmtree(spools, ignore_errors=True)
         spools.mkdir()
-        sets: dict[str, _Set] = {}
+        sets: dict[str, PartSet] = {}
         done: dict[str, str] = {}
         whole: dict[str, ReleaseBundle] = {}
         try:
@@ -137,7 +137,7 @@ class KafkaReleaseReader:
                     sets.pop(next(iter(sets))).drop()
                 found = sets.get(part.release_id)
                 if found is None:
-                    found = sets[part.release_id] = _Set(spools / part.release_id)
+                    found = sets[part.release_id] = PartSet(spools / part.release_id)
                 if part.kind != chunks.MARKER:
                     if chunks.intact(part) and part.release_id not in done:
                         found.take(part)
@@ -230,7 +230,7 @@ class KafkaReleaseReader:
         return digest is not None
 
     def _finish(
-        self, found: _Set, marker: Marker, into: Path, record: ConsumerRecord, *, first: bool
+        self, found: PartSet, marker: Marker, into: Path, record: ConsumerRecord, *, first: bool
     ) -> ReleaseBundle | None:
         """Rebuild a complete release and check every byte."""
         release_id = marker.release_id
@@ -248,14 +248,14 @@ class KafkaReleaseReader:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
         (temporary / MANIFEST).write_bytes(found.manifest)
-        _split(found.file or io.BytesIO(), temporary, marker.files)
+        split(found.file or io.BytesIO(), temporary, marker.files)
         bundles.check_folder(temporary, release_id)
         bundles.put_in_place(temporary, into / release_id)
         names = tuple(name for name, _ in marker.files)
         return ReleaseBundle(release_id, record.timestamp, into / release_id, (MANIFEST, *names))
 
 
-def _split(stream: BinaryIO, folder: Path, files: list[tuple[str, int]]) -> None:
+def split(stream: BinaryIO, folder: Path, files: list[tuple[str, int]]) -> None:
     """Cut a stream of chunks into the files it holds."""
     stream.seek(0)
     for name, length in files:

@@ -160,7 +160,7 @@ def cohorts_of_class(
     rows = np.ascontiguousarray(counts[:, columns].toarray(), dtype=np.int32)
     leaves = leaves_of(rows, is_sensitive, params, nodes, least=least)
     rng = np.random.default_rng(seed)
-    cohort, medians = _swapped(rows, is_sensitive, leaves, params, rng)
+    cohort, medians = swapped(rows, is_sensitive, leaves, params, rng)
     at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))
     return cohort, csr_array((medians.reshape(-1), at), shape=(len(leaves), counts.shape[1]))
 
@@ -179,7 +179,7 @@ def neighbour_counts(graph: AttributedGraph) -> csr_array:
     return counts
 
 
-def _swapped(
+def swapped(
     rows: NDArray[np.int32],
     is_sensitive: NDArray[np.bool_],
     leaves: list[NDArray[np.int64]],

@@ -230,14 +230,14 @@ def adjusted_mutual_information(
         return 1.0
     both = np.unique(np.column_stack((first, second)), axis=0, return_counts=True)[1]
     h_first, h_second, h_both = (_entropy(count / n) for count in (*sizes, both))
-    chance = _information_by_chance(sizes[0], sizes[1], n)
+    chance = information_by_chance(sizes[0], sizes[1], n)
     possible = (h_first + h_second) / 2 - chance
     if possible < 1e-12:
         return 0.0
     return _rounded((h_first + h_second - h_both - chance) / possible) + 0.0
 
 
-def _information_by_chance(first: NDArray[np.int64], second: NDArray[np.int64], n: int) -> float:
+def information_by_chance(first: NDArray[np.int64], second: NDArray[np.int64], n: int) -> float:
     """Return the mean mutual information of random partitions of these sizes."""
     total = 0.0
     for a, n_a in zip(*np.unique(first, return_counts=True), strict=True):

@@ -327,7 +327,7 @@ def calibrated_edges(
     of = of.reshape(-1)
     wanted = _fitted(classes, of, edges, tables)
     wanted = np.floor(wanted + rng.random(wanted.shape)).astype(np.int64)
-    graph = _Changing(len(classes), of, np.sort(edges, axis=1))
+    graph = Changing(len(classes), of, np.sort(edges, axis=1))
     p, q = np.triu_indices(len(classes))
     change = wanted[p, q] - graph.counts()[p, q]
     steps = np.repeat(np.arange(len(p)), np.abs(change))
@@ -382,7 +382,7 @@ def raked(counts: Floats, margins: Sequence[tuple[Ints, Floats]]) -> Floats:
 
 
 @dataclasses.dataclass(eq=False)
-class _Changing:
+class Changing:
     """A changing graph, with counts of triangles and paths of two edges."""
 
     n_classes: int
@@ -390,13 +390,13 @@ class _Changing:
     first: dataclasses.InitVar[Ints]
 
     def __post_init__(self, first: Ints) -> None:
-        self._near: list[set[int]] = [set() for _ in range(len(self.of))]
+        self.near: list[set[int]] = [set() for _ in range(len(self.of))]
         self._between: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._members = [np.flatnonzero(self.of == c) for c in range(self.n_classes)]
         self._triangles = self._paths = 0
         for u, v in first.tolist():
             self._put(u, v)
-        self._transitivity = self._closed()
+        self._transitivity = self.closed()
 
     @property
     def edges(self) -> Ints:
@@ -413,48 +413,49 @@ class _Changing:
 
     def add(self, p: int, q: int, rng: np.random.Generator) -> None:
         """Add an edge between two classes; it closes a triangle if needed."""
-        is_closing = self._closed() < self._transitivity
+        is_closing = self.closed() < self._transitivity
         for attempt in range(2 * TRIED):
             u = int(rng.choice(self._members[p]))
             if is_closing and attempt < TRIED:
                 v = self._friend_of_a_friend(u, q, rng)
             else:
                 v = int(rng.choice(self._members[q]))
-            if v is not None and u != v and v not in self._near[u]:
+            if v is not None and u != v and v not in self.near[u]:
                 self._put(u, v)
                 return
 
     def drop(self, p: int, q: int, rng: np.random.Generator) -> None:
         """Drop an edge between two classes, one in few triangles if needed."""
         chosen = self._between[p, q]
-        asked = COMPARED if self._closed() < self._transitivity else 1
+        asked = COMPARED if self.closed() < self._transitivity else 1
         drawn = rng.integers(len(chosen), size=asked).tolist()
-        at = min(drawn, key=lambda i: len(self._near[chosen[i][0]] & self._near[chosen[i][1]]))
+        at = min(drawn, key=lambda i: len(self.near[chosen[i][0]] & self.near[chosen[i][1]]))
         u, v = chosen[at]
         chosen[at] = chosen[-1]
         chosen.pop()
-        self._near[u].discard(v)
-        self._near[v].discard(u)
+        self.near[u].discard(v)
+        self.near[v].discard(u)
         self._count(u, v, -1)
 
     def _friend_of_a_friend(self, u: int, q: int, rng: np.random.Generator) -> int | None:
-        if not self._near[u]:
+        if not self.near[u]:
             return None
-        middle = int(rng.choice(sorted(self._near[u])))
-        ends = [v for v in sorted(self._near[middle]) if self.of[v] == q and v != u]
+        middle = int(rng.choice(sorted(self.near[u])))
+        ends = [v for v in sorted(self.near[middle]) if self.of[v] == q and v != u]
         return int(rng.choice(ends)) if ends else None
 
     def _put(self, u: int, v: int) -> None:
         self._count(u, v, 1)
-        self._near[u].add(v)
-        self._near[v].add(u)
+        self.near[u].add(v)
+        self.near[v].add(u)
         p, q = sorted((int(self.of[u]), int(self.of[v])))
         self._between.setdefault((p, q), []).append((u, v))
 
     def _count(self, u: int, v: int, sign: int) -> None:
         """Count an edge that is not there, as added or as dropped."""
-        self._triangles += sign * len(self._near[u] & self._near[v])
-        self._paths += sign * (len(self._near[u]) + len(self._near[v]))
+        self._triangles += sign * len(self.near[u] & self.near[v])
+        self._paths += sign * (len(self.near[u]) + len(self.near[v]))
 
-    def _closed(self) -> float:
+    def closed(self) -> float:
+        """Return the share of paths of three that are closed."""
         return 3 * self._triangles / self._paths if self._paths else 0.0

@@ -74,7 +74,7 @@ def status(
         report = _at_rest(private)
     found = found_wanting(places.audit_folder(settings))
     report["found_wanting"] = msgspec.to_builtins(found)
-    say(report, "\n".join(_lines(report)), as_json=as_json)
+    say(report, "\n".join(lines_of(report)), as_json=as_json)
     return Exit.OK if running else Exit.UNAVAILABLE
 
 
@@ -82,7 +82,7 @@ def _print_letters(settings: Settings, *, as_json: bool) -> int:
     found = False
     for letter in _letters(settings):
         found = True
-        typer.echo(json.dumps(letter) if as_json else _letter_text(letter))
+        typer.echo(json.dumps(letter) if as_json else letter_text(letter))
     if not found:
         typer.echo("no dead letters so far", err=True)
     return Exit.OK
@@ -96,7 +96,7 @@ def _letters(settings: Settings) -> Iterator[Letter]:
     return table.letters(site)
 
 
-def _letter_text(letter: Letter) -> str:
+def letter_text(letter: Letter) -> str:
     """Return one line without a line break in it."""
     from ktsafe.connectors.letters import PREFIX
 
@@ -136,7 +136,8 @@ def _at_rest(private: Path) -> Report:
     }
 
 
-def _lines(report: Report) -> list[str]:
+def lines_of(report: Report) -> list[str]:
+    """Return the lines of a report of a service."""
     lines = [f"service   {report['state']}"]
     if feed := report.get("feed"):
         lag = text_of(feed["lag"], ",", "unknown")

@@ -23,7 +23,12 @@ from ktsafe.connectors.base import MANIFEST, SinkConflict
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks
 from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart
-from ktsafe.connectors.kafka_topics.release_reader import SETS_MAX, KafkaReleaseReader, _Set, _split
+from ktsafe.connectors.kafka_topics.release_reader import (
+    SETS_MAX,
+    KafkaReleaseReader,
+    PartSet,
+    split,
+)
 
 
 @settings(deadline=None)
@@ -41,7 +46,7 @@ def test_cut_and_split(files: list[bytes], chunk_bytes: int) -> None:
         assert len(parts) == -(-total // chunk_bytes)
         out = folder / "out"
         out.mkdir()
-        _split(
+        split(
             io.BytesIO(b"".join(parts)),
             out,
             [(one, len(data)) for one, data in zip(names, files, strict=True)],
@@ -101,7 +106,7 @@ def test_markers_are_checked() -> None:
     assert chunks.decode_marker(chunks.part("s-0001", 3, chunks.MARKER, b"[]")) is None
 
 
-def spooled(found: _Set) -> bytes:
+def spooled(found: PartSet) -> bytes:
     """Return the chunks that were kept, and forget them."""
     assert found.file is not None
     found.file.seek(0)
@@ -112,7 +117,7 @@ def spooled(found: _Set) -> bytes:
 
 def test_parts_in_any_order_and_repeated(tmp_path: Path) -> None:
     """Repeats and another order do not matter; a missing chunk or manifest does."""
-    found = _Set(tmp_path / "spool")
+    found = PartSet(tmp_path / "spool")
     first = chunks.part("s-0001", 0, chunks.CHUNK, b"abcd")
     second = chunks.part("s-0001", 1, chunks.CHUNK, b"efg\0")
     manifest = chunks.part("s-0001", 2, chunks.MANIFEST, b"{}")
@@ -126,7 +131,7 @@ def test_parts_in_any_order_and_repeated(tmp_path: Path) -> None:
 
 def test_another_attempt_with_other_chunks(tmp_path: Path) -> None:
     """Chunks of an earlier attempt with another chunk size are forgotten."""
-    found = _Set(tmp_path / "spool")
+    found = PartSet(tmp_path / "spool")
     for seq, value in enumerate((b"ab", b"cd", b"ef")):
         found.take(chunks.part("s-0001", seq, chunks.CHUNK, value))
     found.take(chunks.part("s-0001", 2, chunks.MANIFEST, b"{}"))

@@ -79,7 +79,7 @@ class Mirror:
         *,
         crashes: float = 0.15,
     ) -> None:
-        self._log = log
+        self.log = log
         self._crashes = crashes
         self._open = open_store
         self._listed = listed
@@ -108,7 +108,7 @@ class Mirror:
         self._ingest = self._begin()
 
     def _begin(self) -> Ingest:
-        source = MemorySource(self._log)
+        source = MemorySource(self.log)
         source.open(
             {p: at.start for p, at in self.store.positions().items()}, self.store.source_identity()
         )

@@ -23,12 +23,12 @@ class Disk:
     """What a power loss leaves of a store: the folder as it was when its log was last synced."""
 
     def __init__(self, path: Path, image: Path, options: list[Any]) -> None:
-        self._path, self._image, self._options = path, image, options
+        self._path, self._image, self.options_of = path, image, options
         self._n_synced = self._synced()
         self._take()
 
     def _synced(self) -> int:
-        told = self._options[0].get_statistics()
+        told = self.options_of[0].get_statistics()
         found = re.search(r"^rocksdb\.wal\.synced COUNT : (\d+)", told, re.MULTILINE)
         assert found
         return int(found[1])
@@ -66,7 +66,7 @@ def test_a_power_loss_takes_nothing_that_was_acknowledged(
 ) -> None:
     """After each commit, with a cut or without, what is synced has it, and its position."""
     made: list[Any] = []
-    real = database._options
+    real = database.options_of
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         options = real(*args, **kwargs)
@@ -74,7 +74,7 @@ def test_a_power_loss_takes_nothing_that_was_acknowledged(
         made.append(options)
         return options
 
-    monkeypatch.setattr(database, "_options", counted)
+    monkeypatch.setattr(database, "options_of", counted)
     with closing(RocksDBStore.open(path, SCHEMA)) as store:
         disk = Disk(path, tmp_path / "image", made)
         for number in range(1, 9):
@@ -84,7 +84,7 @@ def test_a_power_loss_takes_nothing_that_was_acknowledged(
                 store.ledger.drop_cut()
             store.commit([change], {("t", 0): Position(number, number)}, cut=cut)
             with monkeypatch.context() as plainly:
-                plainly.setattr(database, "_options", real)
+                plainly.setattr(database, "options_of", real)
                 with closing(RocksDBStore.open(disk.left(), SCHEMA)) as found:
                     assert found.positions() == store.positions()
                     assert plain(found.snapshot()) == plain(store.snapshot())

@@ -73,16 +73,16 @@ def chances_of_truth(
     if another is None and more is None:
         if NAME not in case.shared:
             folds = np.random.default_rng(0)
-            case.shared[NAME] = judged(_tie_features(case.released), case.is_true_edge, folds)
+            case.shared[NAME] = judged(tie_features(case.released), case.is_true_edge, folds)
         return case.shared[NAME]
-    features = _tie_features(case.released)
+    features = tie_features(case.released)
     if more is not None:
         features = np.column_stack((features, more))
-    lessons = None if another is None else (_tie_features(another.released), another.is_true_edge)
+    lessons = None if another is None else (tie_features(another.released), another.is_true_edge)
     return judged(features, case.is_true_edge, rng, lessons)
 
 
-def _tie_features(graph: AttributedGraph) -> NDArray[np.float64]:
+def tie_features(graph: AttributedGraph) -> NDArray[np.float64]:
     """Return the visible features of every edge, shape (m, features).
 
     The degrees of its ends; their common neighbours as a count, over the union (Jaccard), over the
@@ -109,8 +109,8 @@ def _tie_features(graph: AttributedGraph) -> NDArray[np.float64]:
             adamic,
             _lift(graph, tuples),
             _lift(graph, values),
-            _alike_beside(graph, tuples),
-            _alike_beside(graph, values),
+            alike_beside(graph, tuples),
+            alike_beside(graph, values),
             agrees,
         )
     )
@@ -131,7 +131,7 @@ def _lift(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float6
     return lift
 
 
-def _alike_beside(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float64]:
+def alike_beside(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the share of the other end's kind among other neighbours.
 
     Shape (m, 2): the lesser of the two shares first. An end without other neighbours has 0.
@@ -191,7 +191,7 @@ def membership_of_vertices(
         lessons, lessons_of_sizes = (taught, truth), (taught[:, :1], truth)
     scores = judged(seen, is_real, rng, lessons)
     n_inserted = int((~is_real).sum())
-    found = _detected(case, params, scores, n_inserted, rng)
+    found = detected(case, params, scores, n_inserted, rng)
     by_size = area_under_curve(judged(sizes, is_real, rng, lessons_of_sizes), is_real)
     name, figures = "membership_of_vertices", {"inserted": n_inserted}
     return [
@@ -212,7 +212,7 @@ def candidates(case: Case) -> NDArray[np.int64]:
     return distinct_rows(marginal_rows(case)[1], case.tuples[1])[0]
 
 
-def _detected(
+def detected(
     case: Case,
     params: PrivacyParams,
     scores: NDArray[np.float64],
@@ -424,7 +424,7 @@ def membership_of_people(case: Case, rng: np.random.Generator) -> list[Result]:
             f"{OF_PEOPLE}.{name}",
             scores,
             is_member,
-            figures=_f1(scores, is_member),
+            figures=f1_of(scores, is_member),
             without_target=without,
         )
         for name, scores in (("nearest", -relative[:, 0]), ("learned", learned))
@@ -461,7 +461,7 @@ def _rows(case: Case, n_friends: Numbers) -> list[Rows]:
     return [rows(true, shown, size), rows(true_valued, shown_valued, n_valued), in_order]
 
 
-def _f1(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> dict[str, float]:
+def f1_of(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> dict[str, float]:
     """Return F1 of claims by the best threshold, and of claiming always."""
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(is_member[order])

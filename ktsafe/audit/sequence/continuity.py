@@ -171,7 +171,7 @@ class EdgeAges(CopyOnExtend):
     def __init__(self) -> None:
         self._release = 0
         self._keys = np.zeros(0, dtype=np.int64)
-        self._ever = np.zeros(0, dtype=np.int64)
+        self.ever = np.zeros(0, dtype=np.int64)
         self._ages = np.zeros(0, dtype=np.int32)
         self._last = np.zeros(0, dtype=np.int32)
         self._is_true: NDArray[np.bool_] | None = None
@@ -191,13 +191,13 @@ class EdgeAges(CopyOnExtend):
         if self._is_true is not None:
             cells = 2 * self._is_true + ~among(self._keys, lost)
             self._survival = self._survival + np.bincount(cells, minlength=4).reshape(2, 2)
-        new = gained[~among(gained, self._ever)] if len(self._ever) else gained
-        is_new = np.zeros(len(self._ever) + len(new), dtype=np.bool_)
+        new = gained[~among(gained, self.ever)] if len(self.ever) else gained
+        is_new = np.zeros(len(self.ever) + len(new), dtype=np.bool_)
         for here in runs(len(new)):
-            place = np.searchsorted(self._ever, new[here])
+            place = np.searchsorted(self.ever, new[here])
             is_new[place + np.arange(here.start, here.start + len(place))] = True
         # Whatever is shown was shown once: as many are the same ones.
-        ever = _mixed(is_new, new, self._ever) if len(is_new) > len(keys) else keys
+        ever = _mixed(is_new, new, self.ever) if len(is_new) > len(keys) else keys
         ages, last = _mixed(is_new, 0, self._ages), _mixed(is_new, -1, self._last)
         # Keys and what was ever shown both ascend, so a flag for each says which are shown now.
         is_now = last == self._release - 1
@@ -210,7 +210,7 @@ class EdgeAges(CopyOnExtend):
         is_kept = self._release - last < GONE_MAX
         if not is_kept.all():
             ever, ages, last = ever[is_kept], ages[is_kept], last[is_kept]
-        self._ever, self._ages, self._last = ever, ages, last
+        self.ever, self._ages, self._last = ever, ages, last
         self._keys, self._is_true = keys, is_true
         self._release += 1
         age = None if is_true is None else _auc(shown[is_true], shown[~is_true])

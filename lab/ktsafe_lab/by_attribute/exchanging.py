@@ -53,7 +53,7 @@ def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArr
         None where no simple graph was found.
     """
     ties, rng = request.graph.edges, request.rng
-    places = _places(kinds, number, ties)
+    places = seats_of(kinds, number, ties)
     room = number[ties, kinds.classes[ties[:, ::-1]]].sum(axis=1) + 0.01 * rng.random(len(ties))
     core.show(places, np.argsort(-room, kind="stable"))
     trials = TRIALS[request.options.effort] * len(places.kind)
@@ -70,7 +70,7 @@ def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArr
     return None
 
 
-def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) -> core.Seats:
+def seats_of(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) -> core.Seats:
     """Return the places of all vertices, without a tie."""
     n, q = number.shape
     near = np.argsort(ties.reshape(-1), kind="stable")

@@ -137,7 +137,7 @@ def compare(
 
             with new_file(report) as file:
                 file.write(comparison_page(rows, list(Cell.__dataclass_fields__), now()))
-    return _code(rows)
+    return exit_code(rows)
 
 
 def _variants(left_out: list[str], task: Task) -> list[tuple[str, ...]]:
@@ -177,7 +177,8 @@ def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None
             rows.append(row)
 
 
-def _code(rows: list[Row]) -> Exit:
+def exit_code(rows: list[Row]) -> Exit:
+    """Return the code of the worst outcome."""
     outcomes = {row["outcome"] for row in rows}
     if outcomes & {"unsafe", "infeasible"}:
         return Exit.UNSAFE

@@ -132,7 +132,7 @@ def measured_cells(
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=_work, args=(theirs, cell, task), daemon=True)
         try:
-            with theirs, _interrupts_held():
+            with theirs, interrupts_held():
                 process.start()
             found = _received(ours, lambda *args, n=number: progress(n, *args))
         except EOFError:
@@ -307,7 +307,7 @@ def _peak_mib() -> float:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Hold Ctrl-C back meanwhile.
 
     A process started here never sees it, for it is ours to end.

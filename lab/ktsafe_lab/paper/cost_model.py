@@ -76,8 +76,8 @@ def sampled_cost_model(
         spent.append(part.spent)
     border = np.flatnonzero(merged.n_versions > 1)
     return CostModel(
-        _nearest_means(np.concatenate(degrees), np.concatenate(spent), top),
-        _nearest_means(
+        nearest_means(np.concatenate(degrees), np.concatenate(spent), top),
+        nearest_means(
             inner.degrees[border],
             merged.merging_cost[border] / (merged.n_versions[border] - 1),
             top,
@@ -110,7 +110,7 @@ def sampled_vertices(
     return np.sort(np.array(order[:size], dtype=np.int32))
 
 
-def _nearest_means(degrees: NDArray[Any], values: NDArray[Any], top: int) -> NDArray[np.float64]:
+def nearest_means(degrees: NDArray[Any], values: NDArray[Any], top: int) -> NDArray[np.float64]:
     """Return mean values at degrees up to `top`, nearest where missing.
 
     Of two nearest the lower one.

@@ -80,7 +80,7 @@ def test_exchanges_keep_all_counts(graph: AttributedGraph, heat: float, seed: in
     if not graph.n_edges or graph.codes.shape[1] < 2:
         return
     rng = np.random.default_rng(seed)
-    places = exchanging._places(kinds_of(graph), rewired(graph, rng), graph.edges)
+    places = exchanging.seats_of(kinds_of(graph), rewired(graph, rng), graph.edges)
     core.show(places, rng.permutation(graph.n_edges))
     assert_linked(places)
     before, shown = counted(places, graph), int(is_shown(places).sum())
@@ -105,7 +105,7 @@ def test_ties_are_shown_where_both_ends_have_a_place(graph: AttributedGraph, see
         return
     rng = np.random.default_rng(seed)
     number = rewired(graph, rng)
-    places = exchanging._places(kinds_of(graph), number, graph.edges)
+    places = exchanging.seats_of(kinds_of(graph), number, graph.edges)
     core.show(places, rng.permutation(graph.n_edges))
     free = number.copy()
     for u, v in graph.edges[is_shown(places)].tolist():
@@ -120,7 +120,7 @@ def test_exchanges_find_ties_again() -> None:
     """Of a network whose people changed their names inside classes, half as many ties again."""
     graph = with_hubs(400, 20, seed=0)
     rng = np.random.default_rng(0)
-    places = exchanging._places(kinds_of(graph), rewired(graph, rng), graph.edges)
+    places = exchanging.seats_of(kinds_of(graph), rewired(graph, rng), graph.edges)
     core.show(places, rng.permutation(graph.n_edges))
     before = int(is_shown(places).sum())
     for heat in (0.4, 0.2, 0.05):
@@ -141,7 +141,7 @@ def test_who_finds_no_partner_hands_places_on() -> None:
         moved = min(int(number[v, b]), max(most + 1 - int(number[hub, b]), 0))
         number[[hub, v], b] += np.array([moved, -moved])
     assert number[hub, b] == most + 1
-    places = exchanging._places(kinds, number, graph.edges)
+    places = exchanging.seats_of(kinds, number, graph.edges)
     wanted = counted(places, graph)[0].reshape(400, -1)
     edges, lacking = exchanging._joined(kinds, places, rng)
     assert [hub, b] in lacking.tolist()

@@ -18,12 +18,12 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe_lab.compare import comparison
-from ktsafe_lab.compare.compare import _code
+from ktsafe_lab.compare.compare import exit_code
 from ktsafe_lab.compare.comparison import (
     Cell,
     Task,
-    _interrupts_held,
     columns,
+    interrupts_held,
     measured_cells,
 )
 from ktsafe_lab.lab_commands import app
@@ -123,7 +123,7 @@ def test_ctrl_c_waits_until_a_process_is_started():
     other.start()
 
     def start():
-        with _interrupts_held():
+        with interrupts_held():
             go.set()
             other.join()
             steps.extend("a few more bytecodes")
@@ -226,7 +226,7 @@ def test_left_out_attributes_leave_the_schema_with_their_buckets(tmp_path, data)
 )
 def test_the_worst_outcome_is_the_exit_code(outcomes, code):
     """An unsafe release outweighs a failure, a failure outweighs success."""
-    assert _code([{"outcome": outcome} for outcome in outcomes]) == code
+    assert exit_code([{"outcome": outcome} for outcome in outcomes]) == code
 
 
 def test_strategies_and_options_side_by_side(tmp_path, data, capsys):

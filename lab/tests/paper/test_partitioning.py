@@ -10,7 +10,7 @@ from ktsafe import PrivacyParams
 from ktsafe.graph.datasets import uniform
 from ktsafe_lab.paper.cost_model import (
     CostModel,
-    _nearest_means,
+    nearest_means,
     sampled_cost_model,
     sampled_vertices,
 )
@@ -91,11 +91,11 @@ def test_the_cost_of_a_degree_is_that_of_the_nearest_sample() -> None:
     """One by one: the mean over the samples of the nearest degree, of two the lower one."""
     rng = np.random.default_rng(4)
     degrees, values = rng.choice([2, 3, 8, 12], 30), rng.random(30)
-    means = _nearest_means(degrees, values, 20)
+    means = nearest_means(degrees, values, 20)
     for wanted in range(21):
         nearest = min(degrees.tolist(), key=lambda degree: (abs(degree - wanted), degree))
         assert means[wanted] == pytest.approx(values[degrees == nearest].mean())
-    assert _nearest_means(degrees[:0], values[:0], 5).tolist() == [0.0] * 6
+    assert nearest_means(degrees[:0], values[:0], 5).tolist() == [0.0] * 6
 
 
 def test_a_sampled_model_knows_every_degree() -> None:

@@ -205,7 +205,7 @@ def test_members_change_places_among_cohorts_side_by_side(monkeypatch, side_by_s
     rows = rng.integers(0, 9, (100, 3)).astype(np.int32)
     is_sensitive = np.arange(100) % 10 == 0
     leaves = module.leaves_of(rows, is_sensitive, params)
-    cohort, medians = module._swapped(rows, is_sensitive, leaves, params, rng)
+    cohort, medians = module.swapped(rows, is_sensitive, leaves, params, rng)
     assert np.bincount(cohort).tolist() == [len(leaf) for leaf in leaves]
     n_parts = -(-len(leaves) // side_by_side)
     for part in np.array_split(np.arange(len(leaves)), n_parts):

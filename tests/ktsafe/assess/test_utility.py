@@ -16,12 +16,12 @@ from scipy import stats
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.assess.utility import (
-    _information_by_chance,
     adjusted_mutual_information,
     as_networkit,
     communities,
     degree_emd,
     hops_between,
+    information_by_chance,
     modularity,
     pagerank,
     structure,
@@ -258,7 +258,7 @@ def test_information_by_chance_is_the_mean_over_all_orders(labels, seed):
         return (joint[joint > 0] * np.log(joint[joint > 0] / outer[joint > 0])).sum()
 
     mean = np.mean([information(np.array(o)) for o in itertools.permutations(second.tolist())])
-    assert _information_by_chance(*sizes, n) == pytest.approx(mean, abs=1e-12)
+    assert information_by_chance(*sizes, n) == pytest.approx(mean, abs=1e-12)
 
 
 @settings(max_examples=25, deadline=None)

@@ -13,7 +13,7 @@ import pytest
 
 from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.reader import StudiedRelease
-from ktsafe.reader.estimates import StudiedTable, _Changing, calibrated_edges
+from ktsafe.reader.estimates import Changing, StudiedTable, calibrated_edges
 from tests.ktsafe.reader.test_reader import one, some_graph, write
 
 
@@ -75,11 +75,11 @@ def test_counts_are_rounded_up_as_often_as_down() -> None:
 def test_neighbours_and_triangles_follow_edges_that_come_and_go() -> None:
     """They are those of a graph that is made anew of the edges that are left."""
     rng, of = np.random.default_rng(0), np.zeros(12, dtype=np.int64)
-    graph = _Changing(1, of, np.array(nx.gnm_random_graph(12, 30, seed=0).edges))
+    graph = Changing(1, of, np.array(nx.gnm_random_graph(12, 30, seed=0).edges))
     for step in range(40):
         (graph.drop if step % 3 else graph.add)(0, 0, rng)
-    again = _Changing(1, of, graph.edges)
-    assert (graph._near, graph._closed()) == (again._near, again._closed())
+    again = Changing(1, of, graph.edges)
+    assert (graph.near, graph.closed()) == (again.near, again.closed())
 
 
 def test_gaps_are_filled(tmp_path: Path) -> None:

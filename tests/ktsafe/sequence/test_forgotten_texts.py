@@ -24,8 +24,8 @@ KEY = b"a key"
 class RareWorld(World):
     """Some newcomers have a value that few others have: it goes and comes back."""
 
-    def _newcomer(self) -> int:
-        key = super()._newcomer()
+    def newcomer(self) -> int:
+        key = super().newcomer()
         if self.rng.random() < 0.4:
             values = list(self.people[key])
             values[int(self.rng.integers(3))] = RARE[int(self.rng.integers(len(RARE)))]

@@ -16,8 +16,8 @@ PEOPLE = 200
 class OneClass(World):
     """All have the same quasi-identifiers, until they move."""
 
-    def _newcomer(self) -> int:
-        key = super()._newcomer()
+    def newcomer(self) -> int:
+        key = super().newcomer()
         self.people[key] = ("x", "1", self.people[key][2])
         return key
 
@@ -83,8 +83,8 @@ def test_who_returns_to_a_class_finds_the_own_part() -> None:
 class AcrossClasses(World):
     """All ties are between a class and a smaller one."""
 
-    def _newcomer(self) -> int:
-        key = super()._newcomer()
+    def newcomer(self) -> int:
+        key = super().newcomer()
         self.people[key] = ("xxy"[key % 3], "1", self.people[key][2])
         return key
 

@@ -22,7 +22,7 @@ class World:
         self.next_key = 0
         self.people: dict[int, tuple[str, ...]] = {}
         self.ties: set[Tie] = set()
-        joined = [self._newcomer() for _ in range(n)]
+        joined = [self.newcomer() for _ in range(n)]
         self._add_ties(n_ties)
         self.first = Changes(
             joined=np.array(joined, dtype=np.int64),
@@ -50,7 +50,7 @@ class World:
         for i, key in enumerate(changed):
             old = self.people[key]
             self.people[key] = ("xy"[old[0] == "x"], *old[1:]) if i < moves else (*old[:2], "ill")
-        joined = [self._newcomer() for _ in range(joins)]
+        joined = [self.newcomer() for _ in range(joins)]
         self._add_ties(ties + joins)
         removed = [t for t in before - self.ties if not set(t) & set(left)]
         return Changes(
@@ -63,7 +63,7 @@ class World:
             ties_removed=np.array(sorted(removed), dtype=np.int64),
         )
 
-    def _newcomer(self) -> int:
+    def newcomer(self) -> int:
         key, rng = self.next_key, self.rng
         self.next_key += 1
         s = "ill" if rng.random() < self.sensitive else "well"

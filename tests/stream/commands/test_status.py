@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ktsafe.stream.commands.running import _lines
+from ktsafe.stream.commands.running import lines_of
 from ktsafe.stream.files.audit_model import StatisticsBudget
 from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import (
@@ -27,20 +27,20 @@ def release(secrets: Secrets | None) -> dict[str, object]:
 def test_the_budget_of_statistics_stands_beside_the_size() -> None:
     """What the last file cost, the year, and what is left; nothing where there is no budget."""
     told = {**release(None), "statistics": msgspec.to_builtins(StatisticsBudget(350_000, 10**6, 0))}
-    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
     assert "statistics: epsilon 0.35, epsilon 1 of a year spent, 0 left" in text
-    text = "\n".join(_lines({"state": "x", "releases": [release(None)], "problems": []}))
+    text = "\n".join(lines_of({"state": "x", "releases": [release(None)], "problems": []}))
     assert "statistics" not in text
 
 
 def test_usefulness_stands_beside_the_size() -> None:
     """Each release says what it is worth where the audit tells, and nothing where it does not."""
     told = release(Secrets({}, {}, {}, {}, {"edge_f1": 0.625, "edge_cost_share": 0.75}))
-    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
     assert "r1: 12 vertices, 34 edges" in text
     assert "F1 0.62, cost 0.75 of the ties" in text
     for secrets in (None, Secrets({}, {}, {}, {})):
-        text = "\n".join(_lines({"state": "x", "releases": [release(secrets)], "problems": []}))
+        text = "\n".join(lines_of({"state": "x", "releases": [release(secrets)], "problems": []}))
         assert "F1" not in text
 
 
@@ -53,11 +53,11 @@ def test_safety_stands_beside_the_size() -> None:
         "membership_of_ties": Attacked(0.9, 0.8, 0.95, 0.5, None),
     }
     told = release(Secrets({}, {}, candidates, {}, {}, attacks))
-    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
     assert "people 7; 1,234 people with fewer than k of them; fewest candidates 10" in text
     assert "changes finds 0.090, bound 0.100" in text
     told = release(Secrets({}, {}, {}, {}))
-    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
     assert "candidates" not in text
 
 
@@ -74,15 +74,15 @@ def test_freshness_and_the_mean_of_all_releases_are_told() -> None:
         {"edge_f1": f1, "edge_cost_share": 1 - f1, "edge_f1_latest": 0.7} for f1 in (0.5, 0.75)
     ]
     releases = [release(Secrets({}, {}, {}, {}, worth, {}, found)) for worth in worths]
-    text = "\n".join(_lines({"state": "ready", "releases": releases, "problems": []}))
+    text = "\n".join(lines_of({"state": "ready", "releases": releases, "problems": []}))
     assert "40.0% of new ties shown (0.80 of older ones), 12.5% of ended ones still" in text
     assert "1,200 edges came, 90 went" in text
     assert "F1 0.62 (worst 0.50), cost 0.38 (worst 0.50), F1 of the latest graph 0.70" in text
-    text = "\n".join(_lines({"state": "ready", "releases": releases[:1], "problems": []}))
+    text = "\n".join(lines_of({"state": "ready", "releases": releases[:1], "problems": []}))
     assert "mean of" not in text
 
 
 def test_withheld_releases_are_told_by_reason() -> None:
     """The owner's floor shows where the operator looks first."""
     report = {"state": "ready", "releases": [], "problems": [], "withheld": {"below_min_f1": 2}}
-    assert "withheld  2 below_min_f1; the last release stands" in "\n".join(_lines(report))
+    assert "withheld  2 below_min_f1; the last release stands" in "\n".join(lines_of(report))

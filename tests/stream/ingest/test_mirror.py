@@ -244,7 +244,7 @@ def test_what_a_row_does_not_tell_is_as_before(tmp_path) -> None:
     mirror = _read([*PEOPLE, *keyed[:2]])
     mirror.store.fold()
     for each in keyed[2:]:
-        scattered(mirror._log, [each], random.Random(1))
+        scattered(mirror.log, [each], random.Random(1))
         mirror.read_all()
         mirror.store.snapshot()
     erase_persons(mirror.store, ["1", "2"], tmp_path)
@@ -385,14 +385,14 @@ def test_of_somebody_who_left_no_id_is_kept_and_the_ties_return(tmp_path) -> Non
     """The rows of ties stay under keyed hashes; every byte of the state is read."""
     mirror = _long_store(tmp_path)
     gone = {"id": LONG[0], "gender": "f", "age": 1, "health": "well"}
-    scattered(mirror._log, [envelope("d", "people", before=gone)], random.Random(1))
+    scattered(mirror.log, [envelope("d", "people", before=gone)], random.Random(1))
     mirror.read_all()
     assert graph(mirror.store.snapshot())[1] == {frozenset(LONG[1:])}
     mirror.store.scrub()
     mirror.crash()
     assert remains([LONG[0]], [tmp_path]).left == {}
     assert remains([LONG[1]], [tmp_path]).left
-    scattered(mirror._log, [envelope("c", "people", after=gone)], random.Random(1))
+    scattered(mirror.log, [envelope("c", "people", after=gone)], random.Random(1))
     mirror.read_all()
     assert len(graph(mirror.store.snapshot())[1]) == 3
 
@@ -411,7 +411,7 @@ def test_erasure_by_command_forgets_all_rows_that_name_a_person(tmp_path) -> Non
     back = {"id": LONG[0], "gender": "m", "age": 1, "health": "well"}
     tie = {"a": LONG[0], "b": LONG[1], "kind": None}
     told = [envelope("c", "people", after=back), envelope("c", "ties", after=tie)]
-    scattered(mirror._log, told, random.Random(1))
+    scattered(mirror.log, told, random.Random(1))
     mirror.read_all()
     people, ties = graph(mirror.store.snapshot())
     assert people[LONG[0]]["gender"] == "m"

@@ -2,7 +2,7 @@
 
 from ktsafe.connectors.letters import PREFIX
 from ktsafe.stream.cli import run_command
-from ktsafe.stream.commands.running import _letter_text
+from ktsafe.stream.commands.running import letter_text
 from ktsafe.stream.errors import Exit
 from tests import running, services
 
@@ -20,4 +20,4 @@ def test_letters_do_not_speak_to_a_terminal() -> None:
     """Whoever may write to the topic cannot move a cursor with what a letter says."""
     fields = ("topic", "partition", "offset", "exception.class.name", "exception.message")
     letter = {f"{PREFIX}{name}": "\x1b[2J\r\n" for name in fields}
-    assert _letter_text({**letter, "value": None}).isprintable()
+    assert letter_text({**letter, "value": None}).isprintable()

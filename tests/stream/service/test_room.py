@@ -33,10 +33,10 @@ def test_no_room_is_told_from_other_faults_of_a_disk(tmp_path: Path) -> None:
         def refuse(*_: Any, words: str = words) -> None:
             raise Exception(f"IO error: {words}: While appending to file")  # noqa: TRY002
 
-        database._db, real = type("Refusing", (), {"write": refuse})(), database._db
+        database.db, real = type("Refusing", (), {"write": refuse})(), database.db
         with pytest.raises(StateUnusable) as refused:
             database.commit(database.batch())
-        database._db = real
+        database.db = real
         database.close()
         assert type(refused.value) is kind
         expected = Exit.UNAVAILABLE if kind is StateFull else Exit.STATE

@@ -12,11 +12,11 @@ from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks.common.logistic import judged
 from ktsafe.assess.attacks.membership import (
-    _alike_beside,
-    _detected,
-    _tie_features,
+    alike_beside,
     candidates,
+    detected,
     membership_of_vertices,
+    tie_features,
 )
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, graph_of, noisy, random_graph
@@ -46,7 +46,7 @@ def test_what_is_seen_of_an_edge_is_what_is_written_of_it(case: Case) -> None:
         adamic = sum(1 / math.log(len(beside[w])) for w in both)
         shares = common / len(beside[u] | beside[v]), common / low, common / math.sqrt(low * high)
         expected.append([math.log1p(low), math.log1p(high), common, *shares, adamic])
-    found = _tie_features(graph)[:, :7]
+    found = tie_features(graph)[:, :7]
     assert found == pytest.approx(np.array(expected).reshape(-1, 7))
 
 
@@ -100,7 +100,7 @@ def test_candidates_that_are_left_are_counted() -> None:
     assert len(set(alike[:8].tolist())) == 1
     scores = np.ones(30)
     scores[:3] = 0
-    found = _detected(case, PrivacyParams(k=9), scores, 3, fresh())
+    found = detected(case, PrivacyParams(k=9), scores, 3, fresh())
     assert found.figures["dropped_inserted"] == 1
     sizes = np.bincount(alike, minlength=30)[alike]
     left = np.array([sizes[v] - 3 * (alike[v] == alike[0]) for v in range(3, 30)])
@@ -114,7 +114,7 @@ def test_people_who_are_taken_for_inserted_are_not_found() -> None:
     rng = np.random.default_rng(9)
     case = noisy(random_graph(40, 60, rng), rng, inserted=5)
     scores = (case.original_of < 0).astype(float)
-    found = _detected(case, PrivacyParams(k=40), scores, 5, fresh())
+    found = detected(case, PrivacyParams(k=40), scores, 5, fresh())
     assert found.figures["dropped_inserted"] == 0
     assert found.value == pytest.approx(1 - 5 / len(case.places))
 
@@ -157,6 +157,6 @@ def test_other_neighbours_of_the_other_ends_kind_are_counted(case: Case) -> None
             others = [kinds[w] == kinds[v] for w in ties[u] if w != v]
             shares.append(sum(others) / max(len(others), 1))
         expected.append(sorted(shares))
-    found = _alike_beside(graph, kinds)
+    found = alike_beside(graph, kinds)
     assert found.shape == (graph.n_edges, 2)
     assert found == pytest.approx(np.array(expected).reshape(-1, 2))

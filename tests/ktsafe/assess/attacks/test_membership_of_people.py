@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.attacks import Case, ids_removed
-from ktsafe.assess.attacks.membership import _f1, _rows, membership_of_people
+from ktsafe.assess.attacks.membership import _rows, f1_of, membership_of_people
 from ktsafe.assess.generalization import quick_release
 from ktsafe.assess.generalization.quick_release import HELD_OUT, held_out, membership
 from ktsafe.errors import Infeasible
@@ -82,8 +82,8 @@ def test_friends_in_the_network_are_what_is_known(case: Case) -> None:
 def test_the_best_threshold_is_found_and_equal_scores_stay_together() -> None:
     """Two of three right claims find both members; with equal scores everybody is claimed."""
     is_member = np.array([True, False, True, False])
-    assert _f1(np.array([4.0, 3.0, 2.0, 1.0]), is_member)["f1"] == pytest.approx(4 / 5)
-    assert _f1(np.zeros(4), is_member) == {
+    assert f1_of(np.array([4.0, 3.0, 2.0, 1.0]), is_member)["f1"] == pytest.approx(4 / 5)
+    assert f1_of(np.zeros(4), is_member) == {
         "f1": pytest.approx(2 / 3),
         "f1_naive": pytest.approx(2 / 3),
     }

@@ -162,9 +162,9 @@ def test_a_tie_that_is_gone_for_long_is_forgotten(monkeypatch):
     for keys in (both, both, one, one):
         ages.add(keys, flags[: len(keys)])
     assert ages.copy().add(both, flags).age_auc == 1.0
-    assert len(ages._ever) == 2
+    assert len(ages.ever) == 2
     ages.add(one, flags[:1])
-    assert len(ages._ever) == 1
+    assert len(ages.ever) == 1
 
 
 POWERS = [2**bits for bits in (7, 8, 15, 31, 32, 52)]
