@@ -170,12 +170,8 @@ def _add_places(
     context: StepContext, classes: NDArray[np.int64], codes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Add an empty place for each class and sensitive code."""
-    texts = context.state.codes.sensitive
-    is_sensitive = np.array(
-        [context.is_sensitive(code) for code in range(len(texts))], dtype=np.bool_
-    )
     published = draw_published(context, len(classes))
-    return context.state.add_places(published, classes, codes, is_sensitive[codes])
+    return context.state.add_places(published, classes, codes, context.sensitive_codes[codes])
 
 
 def draw_published(context: StepContext, count: int) -> NDArray[np.int64]:
@@ -251,9 +247,7 @@ def under_alpha(context: StepContext, rows: list[int]) -> list[int]:
     alpha = context.spec.forming.alpha
     if alpha == 1:
         return rows
-    codes = range(len(context.state.codes.sensitive))
-    is_sensitive = np.array(list(map(context.is_sensitive, codes)), dtype=np.bool_)
-    flags = is_sensitive[context.state.people.sensitive[rows]].tolist()
+    flags = context.sensitive_codes[context.state.people.sensitive[rows]].tolist()
     sensitive = list(compress(rows, flags))
     harmless = [row for row, flag in zip(rows, flags, strict=True) if not flag]
     # s <= alpha * (s + harmless)

@@ -93,6 +93,11 @@ class StepContext:
         """Whether a code of the sensitive attribute counts as sensitive."""
         return self.state.codes.sensitive[code] in self.spec.schema.sensitive_values
 
+    @property
+    def sensitive_codes(self) -> NDArray[np.bool_]:
+        """Which codes of the sensitive attribute count as sensitive."""
+        return np.array(list(map(self.is_sensitive, range(len(self.state.codes.sensitive)))))
+
     def has_sensitive_value(self, row: int) -> bool:
         """Whether the true sensitive value of a person is a sensitive one."""
         return self.is_sensitive(self.state.people.sensitive[row])

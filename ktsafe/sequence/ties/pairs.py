@@ -26,6 +26,8 @@ from ktsafe.sequence.people.step_context import StepContext
 class PairOfClasses:
     """The sequence's knowledge of two classes, or of one.
 
+    Edges name positions in `places`, rows those of the state's tables.
+
     Attributes
     ----------
     classes:
@@ -36,21 +38,18 @@ class PairOfClasses:
         int64, shape (cohorts,): members of each cohort, in this order.
     n_first:
         How many of the cohorts are of the first class; all of them if it is one class.
-    shown, shown_rows:
-        The released edges, and their rows.
-    what:
-        Shape (x,): what each of them is, see `ktsafe.sequence.memory.sequence_tables`.
+    shown, shown_rows, labels:
+        The released edges, their rows, and what each is (`ktsafe.sequence.memory.sequence_tables`).
     hidden, hidden_rows:
-        True ties between these places that are not released, and their rows.
-    remembered:
-        int64: the rows of what was released before the pair was cleared.
-    cleared_edges:
-        What was released before the pair was cleared and has not ended; nothing if it was not, or
-        shows edges again.
-    is_left:
-        bool, shape (former,): whether each of them was a tie of a departed person.
+        True ties that are not released, and their rows.
+    last, last_rows:
+        If the pair is dark, what it showed last and has not ended; and the rows of all that.
+    candidates:
+        What can be shown next: the true ties, shown and hidden; then what else was shown last.
+    is_tie:
+        bool, shape (candidates,): whether each counts as a tie. Those of departed people do.
     is_young:
-        bool, shape (ties,): whether each of `ties` is younger than a cohort of its ends.
+        bool, shape (true ties,): whether each is younger than a cohort of its ends.
     """
 
     classes: Tie
@@ -59,84 +58,65 @@ class PairOfClasses:
     n_first: int
     shown: Edges
     shown_rows: Integers
-    what: Integers
+    labels: Integers
     hidden: Edges
     hidden_rows: Integers
-    remembered: Integers
-    cleared_edges: Edges
-    is_left: NDArray[np.bool_]
+    last: Edges
+    last_rows: Integers
+    candidates: Edges
+    is_tie: NDArray[np.bool_]
     is_young: NDArray[np.bool_]
 
     @classmethod
     def of(cls, state: State, classes: Tie) -> PairOfClasses:
         """Gather a pair of classes."""
         labels_of, members = state.places.cohorts_of, state.places.members
-        labels = [label for number in dict.fromkeys(classes) for label in labels_of[number]]
-        sizes = np.array([len(members[label]) for label in labels], dtype=np.int64)
-        places = np.concatenate([members[label] for label in labels])
+        cohorts = [label for number in dict.fromkeys(classes) for label in labels_of[number]]
+        places = np.concatenate([members[label] for label in cohorts])
         # A table of all places: to look among those of large classes is to wait for memory.
         position_of = np.empty(state.places.n, dtype=np.int32)
         position_of[places] = np.arange(len(places), dtype=np.int32)
-        tables = (state.edges, state.hidden_ties, state.cleared_edges)
-        rows, hidden_rows, before = (state.between(table)[classes] for table in tables)
 
         def in_pair(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
-            in_order = np.where(wrong[:, None], pairs[:, ::-1], pairs)
-            return position_of[in_order]
+            return position_of[np.where(wrong[:, None], pairs[:, ::-1], pairs)]
 
+        tables = (state.edges, state.hidden_ties, state.cleared_edges)
+        shown_rows, hidden_rows, last_rows = (state.between(table)[classes] for table in tables)
+        shown = in_pair(state.edges.pairs(shown_rows))
         hidden = in_pair(state.people.place[state.hidden_ties.pairs(hidden_rows)])
-        shown = in_pair(state.edges.pairs(rows))
-        what = state.edges.is_true[rows]
-        born, is_true = state.places.born[places], what == TRUE
-        began = np.append(state.edges.began[rows[is_true]], state.hidden_ties.began[hidden_rows])
-        is_young = began > born[np.concatenate((shown[is_true], hidden))].max(axis=1)
-        cleared_edges = in_pair(state.cleared_edges.pairs(before))
-        was_true = state.cleared_edges.was_true[before] == 1
-        is_gone = was_true & ~among(edge_keys(cleared_edges), edge_keys(hidden))
-        may_return = ~is_gone | (state.places.kind[places[cleared_edges]] == COUNTERFEIT).any(
-            axis=1
-        )
+        labels = state.edges.is_true[shown_rows]
+        ties = np.concatenate((shown[labels == TRUE], hidden))
+        began = state.edges.began[shown_rows[labels == TRUE]], state.hidden_ties.began[hidden_rows]
+        born = state.places.born[places[ties]].max(axis=1)
+
+        last = in_pair(state.cleared_edges.pairs(last_rows))
+        was_true = state.cleared_edges.was_true[last_rows] == 1
+        is_left = was_true & ~among(edge_keys(last), edge_keys(hidden))
+        is_vacated = (state.places.kind[places[last]] == COUNTERFEIT).any(axis=1)
+        may_return = ~is_left | is_vacated
+        last, is_left = last[may_return], is_left[may_return]
+        is_other = ~among(edge_keys(last), edge_keys(ties))
         return cls(
             classes=classes,
             places=places,
-            sizes=sizes,
+            sizes=np.array([len(members[label]) for label in cohorts], dtype=np.int64),
             n_first=len(labels_of[classes[0]]),
             shown=shown,
-            shown_rows=rows,
-            what=what,
+            shown_rows=shown_rows,
+            labels=labels,
             hidden=hidden,
             hidden_rows=hidden_rows,
-            remembered=before,
-            cleared_edges=cleared_edges[may_return],
-            is_left=is_gone[may_return],
-            is_young=is_young,
+            last=last,
+            last_rows=last_rows,
+            candidates=np.concatenate((ties, last[is_other])),
+            is_tie=np.append(np.ones(len(ties), dtype=np.bool_), is_left[is_other]),
+            is_young=np.concatenate(began) > born,
         )
 
     @property
-    def ties(self) -> Edges:
-        """True ties between the two classes, among published people.
-
-        The shown, then the hidden.
-        """
-        return np.concatenate((self.shown[self.what == TRUE], self.hidden))
-
-    @property
-    def candidates(self) -> tuple[Edges, NDArray[np.bool_]]:
-        """What it can show next.
-
-        Its ties, then what else it showed last, if it is dark.
-
-        And whether each counts as a tie: bool, shape (x,). Those of departed people do.
-        """
-        ties, last = self.ties, self.cleared_edges
-        is_other = ~among(edge_keys(last), edge_keys(ties))
-        is_tie = np.append(np.ones(len(ties), dtype=np.bool_), self.is_left[is_other])
-        return np.concatenate((ties, last[is_other])), is_tie
-
-    @property
     def n_ties(self) -> int:
-        """How many there are."""
+        """How many true ties there are among published people."""
         return len(self.is_young)
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
@@ -228,7 +208,7 @@ def gains(pair: PairOfClasses, close: NDArray[np.int64]) -> NDArray[np.float64]:
     tells nothing apart.
     """
     closer = CLOSENESS * (supported(close) - 1)
-    gain: NDArray[np.float64] = GAIN * (pair.candidates[1] + closer)
+    gain: NDArray[np.float64] = GAIN * (pair.is_tie + closer)
     share = pair.is_young.mean() if pair.n_ties else 0.0
     gain[: pair.n_ties] += YOUNG * max(0.0, 1 - 2 * share) * pair.is_young
     return gain
@@ -243,12 +223,12 @@ def program(pair: PairOfClasses, close: NDArray[np.int64], seed: int) -> Pair:
     were shown last are shown again where they fit, true or inserted, and others come and go without
     a cause.
     """
-    (edges, _), gain = pair.candidates, gains(pair, close)
+    edges, gain = pair.candidates, gains(pair, close)
     if len(pair.shown):
         n_shown = pair.n_ties - len(pair.hidden)
         return pair.program(edges[n_shown:], gain[n_shown:], 1.0)
     rng = np.random.default_rng(seed)
-    if len(pair.cleared_edges):
+    if len(pair.last):
         gain = np.maximum(gain + CHANCE * (rng.random(len(gain)) - 0.5), GAIN_MIN)
     return pair.program(edges, gain, 1.0)
 

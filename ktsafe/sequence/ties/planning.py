@@ -92,7 +92,7 @@ def _closeness(
 
     0 where the aim is another.
     """
-    asked = [pair.places[pair.candidates[0]].astype(np.int32) for pair in pairs]
+    asked = [pair.places[pair.candidates].astype(np.int32) for pair in pairs]
     if context.spec.options.aim != "balanced":
         return [np.zeros(len(edges), dtype=np.int64) for edges in asked]
     close = closeness(context.state.places.n, truth, np.concatenate((truth[:0], *asked)))
@@ -123,11 +123,11 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     state.current.stale.pop(pair.classes, None)
     if len(edges) == len(pair.shown):
         return
-    state.cleared_edges.free(pair.remembered)
-    state.current.returned.add(edge_keys(pair.places[pair.cleared_edges]))
+    state.cleared_edges.free(pair.last_rows)
+    state.current.returned.add(edge_keys(pair.places[pair.last]))
     if not len(edges):
-        stays = pair.what != ENDED
-        were_true = np.isin(pair.what[stays], (TRUE, RESIDUAL))
+        stays = pair.labels != ENDED
+        were_true = np.isin(pair.labels[stays], (TRUE, RESIDUAL))
         state.remember_cleared(pair.places[pair.shown[stays]], were_true)
         state.current.stale[pair.classes] = pair.n_ties
         state.count("pairs_cleared")

@@ -160,7 +160,7 @@ def test_ended_ties_do_not_return() -> None:
     shown, gone = (set(map(tuple, state.edges.pairs(part).tolist())) for part in (rows, ended))
     clear(state, [classes])
     pair = PairOfClasses.of(state, classes)
-    assert ends_of(pair, pair.cleared_edges) == shown - gone
+    assert ends_of(pair, pair.last) == shown - gone
 
 
 def test_ties_of_people_who_left_return_as_others_do() -> None:
@@ -195,8 +195,8 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
         left, cleared_edges = set(), set()
         for classes in pairs:
             pair = PairOfClasses.of(twin.state, classes)
-            left |= ends_of(pair, pair.cleared_edges[pair.is_left])
-            cleared_edges |= ends_of(pair, pair.cleared_edges)
+            left |= ends_of(pair, pair.candidates[pair.n_ties :][pair.is_tie[pair.n_ties :]])
+            cleared_edges |= ends_of(pair, pair.last)
         assert left == {(min(place, v), max(place, v)) for v in shown}
         assert (min(ends), max(ends)) not in cleared_edges
 

@@ -136,11 +136,10 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
             frozenset(ends)
             for ends in state.edges.pairs(state.between(state.edges)[classes]).tolist()
         }
-        n_inserted = np.count_nonzero(pair.what != TRUE)
+        n_inserted = np.count_nonzero(pair.labels != TRUE)
         assert n_inserted == state.n_inserted[classes]
         cost = len(pair.hidden) + n_inserted
         assert (cost, pair.n_ties) == cost_between(sequence, classes)
-        assert len(pair.ties) == pair.n_ties
         assert all(
             state.places.cls[u] == classes[0] for u in pair.places[pair.shown[:, 0]].tolist()
         )
@@ -152,18 +151,16 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     state = sequence.state
     classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     pair = PairOfClasses.of(state, classes)
-    state.remember_cleared(pair.places[pair.shown], pair.what == TRUE)
+    state.remember_cleared(pair.places[pair.shown], pair.labels == TRUE)
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
     assert len(cleared.hidden) == pair.n_ties
-    assert sorted(map(tuple, cleared.cleared_edges.tolist())) == sorted(
-        map(tuple, pair.shown.tolist())
-    )
+    assert sorted(map(tuple, cleared.last.tolist())) == sorted(map(tuple, pair.shown.tolist()))
     again = SequenceEngine.from_pages(dict(sequence.pages())).state
-    assert PairOfClasses.of(again, classes).cleared_edges.tolist() == cleared.cleared_edges.tolist()
-    state.cleared_edges.free(cleared.remembered)
-    assert not len(PairOfClasses.of(state, classes).cleared_edges)
+    assert PairOfClasses.of(again, classes).last.tolist() == cleared.last.tolist()
+    state.cleared_edges.free(cleared.last_rows)
+    assert not len(PairOfClasses.of(state, classes).last)
 
 
 @pytest.mark.parametrize(("quasi_identifiers", "n_dark_max"), [((), 1), (("gender",), 0)])
@@ -233,7 +230,7 @@ def test_ties_gain_more_the_closer_their_ends_are() -> None:
     assert as_set(truth) == as_set(np.concatenate((hidden, shown)))
     classes = max(pairs_of(state), key=lambda pair: len(state.between(state.edges)[pair]))
     pair = PairOfClasses.of(state, classes)
-    edges, is_tie = pair.candidates
+    edges, is_tie = pair.candidates, pair.is_tie
     assert is_tie.all()
     ends = pair.places[edges].tolist()
     share = [len(near[u] & near[v]) / math.sqrt(len(near[u]) * len(near[v])) for u, v in ends]
