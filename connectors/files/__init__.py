@@ -1,8 +1,12 @@
 """Files: a source of events, and sinks of releases and dead letters."""
 
-from ktsafe.connectors.files.dead_letter_files import FileDeadLetterSink, blank_dead_letters
 from ktsafe.connectors.files.file_source import FileSource
-from ktsafe.connectors.files.releases import FileReleaseReader, FileReleaseSink
+from ktsafe.connectors.files.sinks import (
+    FileDeadLetterSink,
+    FileReleaseReader,
+    FileReleaseSink,
+    blank_dead_letters,
+)
 
 __all__ = [
     "FileDeadLetterSink",

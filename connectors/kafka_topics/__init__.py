@@ -1,7 +1,19 @@
-"""Kafka topics as event source, release sink and dead-letter sink, on kafka-python."""
+"""Kafka topics as event source, release sink and dead-letter sink, on kafka-python.
+
+kafka-python 3.0 reads its message schemas with `importlib.resources.read_text`, which Python 3.11
+calls deprecated; where warnings are errors, the import would fail. So it is imported first, without
+its warnings.
+"""
+
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import kafka.admin
+    import kafka.consumer
+    import kafka.producer
 
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.connectors.kafka_topics import _quiet_import
 from ktsafe.connectors.kafka_topics.dead_letter_topic import (
     KafkaDeadLetterSink,
     read_records,

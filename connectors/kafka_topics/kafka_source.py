@@ -26,8 +26,7 @@ from ktsafe.connectors.base import (
 )
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
-from ktsafe.connectors.kafka_topics.fetched_records import FetchedRecords
-from ktsafe.connectors.kafka_topics.group_offsets import GroupOffsets
+from ktsafe.connectors.kafka_topics.consuming import FetchedRecords, GroupOffsets
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from scipy.special import gammaln
 from ktsafe.assess.attacks import ATTACKS, Case, Result, run
 from ktsafe.assess.conclusions import conclusions, summary
 from ktsafe.audit import trace
+from ktsafe.audit.cost import Traced
 from ktsafe.audit.distributions import Both, assortativity, attribute_mix, degree_bands
-from ktsafe.audit.originals import Traced
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams

@@ -1,7 +1,6 @@
 """Private figures of one release: cost, privacy and use."""
 
-from ktsafe.audit.cost import Cost, Overlap, Usefulness, cost_parts, usefulness
-from ktsafe.audit.originals import Traced, trace
+from ktsafe.audit.cost import Cost, Overlap, Traced, Usefulness, cost_parts, trace, usefulness
 from ktsafe.audit.release_audit import (
     ReleaseAudit,
     audit_release,

@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.cost import Cost, Usefulness, cost_parts, usefulness
-from ktsafe.audit.originals import Traced, trace
+from ktsafe.audit.cost import Cost, Traced, Usefulness, cost_parts, trace, usefulness
 from ktsafe.audit.privacy_figures import Privacy, privacy_figures
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams

@@ -71,7 +71,7 @@ STAGES: Final = {
     "ledger": ("ktsafe.state.ledger:Ledger.stage",),
     "publish": (
         "ktsafe.stream.release.publish:Publisher._check_staged",
-        "ktsafe.connectors.files.releases:FileReleaseSink.publish",
+        "ktsafe.connectors.files.sinks:FileReleaseSink.publish",
     ),
 }
 """By stage, the functions that it is spent in."""

@@ -30,8 +30,7 @@ from ktsafe.graph.inputs.tables.names import chosen_columns
 from ktsafe.params import PrivacyParams
 from ktsafe.stream.assessment import assessment, check_installed
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.new_files import check_page, new_file
-from ktsafe.stream.formatting import cost_in_words, number
+from ktsafe.stream.files.report_texts import check_page, cost_in_words, new_file, number
 from ktsafe.stream.maintenance.cold_kernels import compile_first
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (

@@ -104,7 +104,7 @@ def backup_state(
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import backup
-    from ktsafe.stream.service.state_check import check_parts
+    from ktsafe.stream.service.housekeeping import check_parts
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
@@ -189,7 +189,7 @@ def check_state(
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import backup as backups
     from ktsafe.stream.service import assembly
-    from ktsafe.stream.service.state_check import check_configured, check_parts, check_sink
+    from ktsafe.stream.service.housekeeping import check_configured, check_parts, check_sink
 
     settings = configuration.load(config)
     with ExitStack() as stack:

@@ -14,7 +14,7 @@ from ktsafe.connectors.base import MANIFEST
 from ktsafe.errors import InvalidParams
 from ktsafe.kernels import kernel_cache
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.new_files import new_file
+from ktsafe.stream.files.report_texts import new_file
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json, Report, say
 

@@ -20,7 +20,7 @@ from ktsafe.audit.privacy_figures import PeopleCounts
 from ktsafe.audit.release_audit import ReleaseAudit
 from ktsafe.audit.sequence import Declared
 from ktsafe.audit.sequence.figures import ObjectCounts, Published
-from ktsafe.audit.sequence.findings import SequenceAudit
+from ktsafe.audit.sequence.windows import SequenceAudit
 from ktsafe.sequence.cost_figures import Figures
 
 Candidates = PeopleCounts | ObjectCounts

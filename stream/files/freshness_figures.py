@@ -13,7 +13,7 @@ import msgspec
 
 from ktsafe.audit.changes_by_age import AGES, RECENT, Changed, ToldFreshness
 from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.formatting import percent, text_of
+from ktsafe.stream.files.report_texts import percent, text_of
 
 FRESHNESS_AGES: Final = (*map(str, AGES), RECENT)
 FRESHNESS: Final[Mapping[str, Callable[[ToldFreshness, str], float | None]]] = {

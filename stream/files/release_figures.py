@@ -24,8 +24,8 @@ from ktsafe.stream.files.audit_model import (
 )
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.files.report_texts import text_of
 from ktsafe.stream.files.verdict import RISK_CURVE, risk_points, wanting
-from ktsafe.stream.formatting import text_of
 
 CANDIDATES: Final[Mapping[str, Callable[[Audit], Candidates | None]]] = {
     "claimed": lambda audit: audit.privacy.all.k_claimed,

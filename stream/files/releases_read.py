@@ -27,7 +27,7 @@ from ktsafe.errors import KtsafeError
 from ktsafe.graph.latest_graph import dark_pairs
 from ktsafe.graph.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.exports import README
-from ktsafe.reader.plain_tables import plain_columns, plain_edges
+from ktsafe.reader.folders import plain_columns, plain_edges
 from ktsafe.seals.seals import reason_of
 from ktsafe.stream.files.release_tables import (
     EDGES_PARQUET,

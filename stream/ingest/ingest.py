@@ -34,11 +34,16 @@ from ktsafe.state.registers import Origin
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_base import Position
 from ktsafe.stream.ingest.debezium import Tables
-from ktsafe.stream.ingest.event_times import Admits, EventTimes, Fate, Limit, Plausible, StopAt
-from ktsafe.stream.ingest.held import (
+from ktsafe.stream.ingest.event_times import (
     UNKNOWN_ROW,
+    Admits,
+    EventTimes,
+    Fate,
     Held,
+    Limit,
+    Plausible,
     Run,
+    StopAt,
     check_made_of,
     judge_of,
 )

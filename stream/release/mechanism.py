@@ -21,7 +21,7 @@ from ktsafe.audit import Traced
 from ktsafe.audit.changes_by_age import ToldFreshness
 from ktsafe.audit.freshness import Differences
 from ktsafe.audit.sequence import Declared
-from ktsafe.audit.sequence.findings import SequenceAudit
+from ktsafe.audit.sequence.windows import SequenceAudit
 from ktsafe.graph.numbering import Ids
 from ktsafe.graph.schemas import Named
 from ktsafe.state.ledger import (

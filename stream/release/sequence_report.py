@@ -31,7 +31,7 @@ from ktsafe.audit.sequence.figures import (
     Persistence,
     Published,
 )
-from ktsafe.audit.sequence.findings import SequenceAudit
+from ktsafe.audit.sequence.windows import SequenceAudit
 from ktsafe.stream.files.freshness_figures import over_time_in_words
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import (
@@ -48,7 +48,7 @@ from ktsafe.stream.files.releases_read import (
     read_release,
     release_folders,
 )
-from ktsafe.stream.formatting import text_of
+from ktsafe.stream.files.report_texts import text_of
 from ktsafe.stream.release.audits import Truth, audited, nominal_time, promise_of, traced_of
 
 STEPS = {

@@ -14,8 +14,7 @@ from rich.table import Table
 
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.new_files import new_file
-from ktsafe.stream.formatting import text_of
+from ktsafe.stream.files.report_texts import new_file, text_of
 from ktsafe.stream.maintenance.cold_kernels import compile_first
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (

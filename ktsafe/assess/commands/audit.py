@@ -11,7 +11,7 @@ import typer
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.commands.verify import judged_together
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.files.new_files import check_page, new_file, now
+from ktsafe.stream.files.report_texts import check_page, new_file, now
 from ktsafe.stream.maintenance.cold_kernels import compile_judges
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
@@ -175,7 +175,7 @@ def _receipt(folders: list[Path], mapping: Path | None, person: str, *, as_json:
         hint = "Without the mapping no vertex can be assigned to a person."
         raise ConfigError("--person needs --map.", hint=hint)
     compile_judges()
-    from ktsafe.assess.releases.receipt import describe_receipt, receipt
+    from ktsafe.assess.releases.worth import describe_receipt, receipt
 
     name = sys.stdin.readline().strip() if person == "-" else person
     found = receipt(folders, mapping, name)

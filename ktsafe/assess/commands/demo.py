@@ -309,7 +309,7 @@ def _reported(path: Path, settings: Settings, found: Worth) -> str:
     from ktsafe.assess.report.page import page
     from ktsafe.assess.report.sources import told_of
     from ktsafe.stream.config import places
-    from ktsafe.stream.files.new_files import new_file, now
+    from ktsafe.stream.files.report_texts import new_file, now
     from ktsafe.stream.release.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])

@@ -21,7 +21,7 @@ from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.graph.schemas import schema_toml
 from ktsafe.params import PrivacyParams
-from ktsafe.stream.formatting import text_of
+from ktsafe.stream.files.report_texts import text_of
 
 # Advice as a sentence, and as lines that its owner pastes.
 

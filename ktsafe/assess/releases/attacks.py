@@ -40,7 +40,7 @@ from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import read_declared, read_owners, read_vacated
 from ktsafe.stream.files.release_tables import EDGES_PARQUET, VERTICES_PARQUET
 from ktsafe.stream.files.releases_read import Release, read_release, release_folders
-from ktsafe.stream.formatting import text_of
+from ktsafe.stream.files.report_texts import text_of
 from ktsafe.stream.release.audits import Truth, traced_of
 from ktsafe.stream.release.sequence_report import Sources
 

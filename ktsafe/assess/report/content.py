@@ -24,6 +24,7 @@ from ktsafe.stream.files.audit_model import Audit, Utility
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
+from ktsafe.stream.files.report_texts import text_of
 from ktsafe.stream.files.verdict import (
     fewest_people,
     findings,
@@ -34,7 +35,6 @@ from ktsafe.stream.files.verdict import (
     unfinished,
     wanting,
 )
-from ktsafe.stream.formatting import text_of
 
 FORMAT: Final = 1
 

@@ -14,7 +14,7 @@ from ktsafe.assess.report.charts import RiskCurve
 from ktsafe.assess.report.content import SharpestResult
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.config_errors import config_error_text
-from ktsafe.stream.formatting import number, percent, text_of
+from ktsafe.stream.files.report_texts import number, percent, text_of
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 

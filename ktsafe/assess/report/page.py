@@ -28,12 +28,11 @@ from ktsafe.audit import ReleaseAudit
 from ktsafe.audit.changes_by_age import AGE_MAX, RECENT, ToldFreshness
 from ktsafe.reader.exports import LEANINGS
 from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.files.new_files import now
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.files.releases_write import ReleaseHeader
+from ktsafe.stream.files.report_texts import now, number, percent, text_of
 from ktsafe.stream.files.single_release import written_and_verified
 from ktsafe.stream.files.verdict import BROKEN
-from ktsafe.stream.formatting import number, percent, text_of
 
 _FOLDER: Final = importlib.resources.files("ktsafe.assess.report")
 _MARKED: Final = re.compile(r"`([^`]+)`")

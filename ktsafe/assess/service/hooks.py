@@ -87,7 +87,7 @@ class Hooks(Assessment):
         """Write a report on one release."""
         from ktsafe.assess.report.content import ReleaseWithFigures, content
         from ktsafe.assess.report.page import page
-        from ktsafe.stream.files.new_files import now
+        from ktsafe.stream.files.report_texts import now
 
         return page(content([ReleaseWithFigures(manifest, audit, sha256)], now()))
 

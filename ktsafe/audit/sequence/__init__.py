@@ -8,8 +8,8 @@ verdict on single releases.
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CodedTexts
 from ktsafe.audit.sequence.auditor import Promise, SequenceAuditor, Window
 from ktsafe.audit.sequence.containment import Declared, TrueGraph
-from ktsafe.audit.sequence.findings import KINDS, Findings, Violation
 from ktsafe.audit.sequence.saved_state import UnknownSavedState
+from ktsafe.audit.sequence.windows import KINDS, Findings, Violation
 
 __all__ = [
     "KINDS",

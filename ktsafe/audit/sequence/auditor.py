@@ -22,8 +22,8 @@ from ktsafe.audit.sequence.candidate_sets import CandidateSets, Stage
 from ktsafe.audit.sequence.change_history import ChangeHistory, ValueHistory, visible_changes
 from ktsafe.audit.sequence.containment import TrueGraph, TruthComparison
 from ktsafe.audit.sequence.continuity import Continuity, Owned, Ownership
-from ktsafe.audit.sequence.findings import Checked, Findings, Violations
 from ktsafe.audit.sequence.profiles import Structure, StructureReader
+from ktsafe.audit.sequence.windows import Checked, Findings, Violations
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import Verdict, verify
 

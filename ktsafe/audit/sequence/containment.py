@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering
 from ktsafe.audit.sequence.continuity import EdgeAges, Owned, Ownership
 from ktsafe.audit.sequence.figures import ContainmentFigures, Persistence
-from ktsafe.audit.sequence.findings import Violations
 from ktsafe.audit.sequence.profiles import Structure, among, edge_ends, edge_keys, met, renumbered
+from ktsafe.audit.sequence.windows import Violations
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import MISSING
 

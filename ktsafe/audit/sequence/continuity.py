@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from ktsafe.audit.sequence._profiles_core import difference
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering, grown
 from ktsafe.audit.sequence.figures import Persistence
-from ktsafe.audit.sequence.findings import Violations
 from ktsafe.audit.sequence.profiles import among, runs
+from ktsafe.audit.sequence.windows import Violations
 from ktsafe.params import PrivacyParams
 
 NOBODY = -1

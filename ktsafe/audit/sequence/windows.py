@@ -1,30 +1,39 @@
-"""k and alpha for every set W, mostly without listing sets.
-
-CS_W(v) shrinks as W grows, so k for W = all releases implies k for every W. Alpha does not carry
-over: a larger set may be richer in sensitive vertices. It is decided in two steps, each exact:
-
-1. *Certificate*: every atom has at least m = max(k, ceil(1/alpha)) members, of which at most alpha
-   were ever sensitive. Every CS_W is a union of atoms, so all of them are safe. Atoms are the
-   coarsest partition that could certify anything, so no other one can where this one does not.
-2. *Bound*: for each release i, whatever W contains it, CS_W lies between CS_all and PS_i and is a
-   union of atoms. If CS_all and all atoms of PS_i that are too sensitive together do not exceed
-   alpha, no W does.
-What is left is undecided, which counts as a failure. `ktsafe_lab.enumerated_windows` lists the
-distinct intersections that are left.
-
-Alpha is not asked of a vertex that has too few candidates: it fails already.
-"""
+"""Judgement of a sequence for every set of releases, and findings."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
+from typing import Final, Literal, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.audit.sequence.audited_release import AuditedRelease
 from ktsafe.audit.sequence.candidate_sets import CandidateSets, Stage, row_sums
+from ktsafe.audit.sequence.figures import SequenceFigures
 from ktsafe.params import PrivacyParams
+from ktsafe.verify import Verdict
+
+# k and alpha for every set W, mostly without listing sets.
+#
+# CS_W(v) shrinks as W grows, so k for W = all releases implies k for every W. Alpha does not carry
+# over: a larger set may be richer in sensitive vertices. It is decided in two steps, each exact:
+#
+# 1. *Certificate*: every atom has at least m = max(k, ceil(1/alpha)) members, of which at most
+# alpha
+#    were ever sensitive. Every CS_W is a union of atoms, so all of them are safe. Atoms are the
+#    coarsest partition that could certify anything, so no other one can where this one does not.
+# 2. *Bound*: for each release i, whatever W contains it, CS_W lies between CS_all and PS_i and is a
+#    union of atoms. If CS_all and all atoms of PS_i that are too sensitive together do not exceed
+#    alpha, no W does.
+# What is left is undecided, which counts as a failure. `ktsafe_lab.enumerated_windows` lists the
+# distinct intersections that are left.
+#
+# Alpha is not asked of a vertex that has too few candidates: it fails already.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -120,3 +129,137 @@ def _excess(
 ) -> NDArray[np.int64]:
     """Return an additive number, positive iff the share exceeds alpha."""
     return part * alpha.denominator - whole * alpha.numerator
+
+
+# The auditor's findings on a sequence, with published ids only.
+
+KINDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "not_kt_safe": "fails the strict verifier in this release",
+        "too_few_candidates": "has fewer than k candidates over some set of releases",
+        "too_sensitive": "has candidates over some set of releases that are sensitive above alpha",
+        "certificate_broken": "the private certificate does not map the release onto itself",
+        "undecided": "could not be decided for every set of releases, and counts as unsafe",
+        "linked_too_few_candidates": "has fewer than k candidates if a person's ids are followed",
+        "linked_too_sensitive": "is sensitive above alpha if a person's ids are followed",
+        "linked_undecided": "could not be decided if a person's ids are followed",
+        "change_uncovered": "visibly changed its ties, and fewer than k candidates changed alike",
+        "cover_lost": "visibly changed in a former release, and too few that changed alike remain",
+        "value_uncovered": "shows another value though its owner left, and too few changed alike",
+        "id_reassigned": "has another owner than its id had before",
+        "owner_twice": "has an owner that has another id in the same release too",
+        "owner_unknown": "has an owner that does not exist in the true graph",
+        "mapping_incomplete": "the private mapping does not list exactly the ids of the release",
+        "person_missing": "more people are missing from the release than were declared",
+        "tie_missing": "more ties are missing from the release than were declared",
+        "tie_overdue": "lacks a tie for longer than was declared",
+        "attribute_differs": "shows other quasi-identifiers than the true ones, undeclared",
+        "sensitive_differs": "shows a sensitive value that is neither the true one nor missing",
+        "release_repeated": "a release id occurs twice",
+        "time_order": "nominal times do not ascend",
+        "sequence_reopened": "a sequence goes on after another one began",
+        "params_changed": "parameters changed within a sequence",
+        "schema_changed": "the schema changed within a sequence",
+        "guarantee_changed": "the promised window or cover changed within a sequence",
+    }
+)
+"""Every kind of violation, and what it means."""
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One kind of violation at one release.
+
+    Attributes
+    ----------
+    kind, meaning:
+        A key of `KINDS`, and what is said there.
+    count:
+        Vertices concerned, or 1 where it concerns the release as a whole.
+    examples:
+        Published ids of some of them.
+    """
+
+    kind: str
+    meaning: str
+    release_id: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, kind: str, release_id: str, count: int = 1, examples: tuple[str, ...] = ()) -> Self:
+        """Say what the kind means."""
+        return cls(kind, KINDS[kind], release_id, count, examples)
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """Method of the decision, and whether there is a certificate."""
+
+    window: Literal[1, "all"]
+    cover: bool
+    certificate: bool | msgspec.UnsetType = msgspec.UNSET
+    alpha_by: str | msgspec.UnsetType = msgspec.UNSET
+    linked_certificate: bool | msgspec.UnsetType = msgspec.UNSET
+    linked_alpha_by: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class SequenceAudit(msgspec.Struct, frozen=True):
+    """Findings as a private audit has them; `releases` were judged."""
+
+    release_id: str
+    safe: bool
+    violations: list[Violation]
+    checked: Checked
+    figures: SequenceFigures
+    releases: int | msgspec.UnsetType = msgspec.UNSET
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """The auditor's findings at a release, on the sequence so far.
+
+    Attributes
+    ----------
+    violations:
+        Empty iff the sequence up to this release keeps what is promised.
+    verdict:
+        The strict verifier's, on this release by itself.
+    """
+
+    release_id: str
+    violations: Sequence[Violation]
+    checked: Checked
+    figures: SequenceFigures
+    verdict: Verdict
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing was found."""
+        return not self.violations
+
+    def told(self) -> SequenceAudit:
+        """Return all but the verdict."""
+        found = list(self.violations)
+        return SequenceAudit(self.release_id, self.is_safe, found, self.checked, self.figures)
+
+
+class Violations:
+    """Collects the violations of one release."""
+
+    def __init__(self, release: AuditedRelease, examples_max: int) -> None:
+        self._release = release
+        self._examples_max = examples_max
+        self.violations: list[Violation] = []
+
+    def whole(self, kind: str, count: int = 1) -> None:
+        """Add a violation of the release as a whole."""
+        self.violations.append(Violation.of(kind, self._release.release_id, count))
+
+    def add(self, kind: str, positions: NDArray[np.int64], *, absent: int = 0) -> None:
+        """Add a violation at some vertices, `absent` of which are unshown."""
+        count = len(positions) + absent
+        if count:
+            names = tuple(self._ids(positions[: self._examples_max].tolist()))
+            self.violations.append(Violation.of(kind, self._release.release_id, count, names))
+
+    def _ids(self, positions: Iterable[int]) -> Iterable[str]:
+        return map(self._release.id_of, positions)

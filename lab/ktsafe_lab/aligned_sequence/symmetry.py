@@ -24,8 +24,8 @@ from ktsafe.audit.sequence import _profiles_core as core
 from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.audited_release import grown, stable_codes
 from ktsafe.audit.sequence.candidate_sets import CandidateSets
-from ktsafe.audit.sequence.findings import Violations
 from ktsafe.audit.sequence.profiles import Structure, StructureReader, edge_keys
+from ktsafe.audit.sequence.windows import Violations
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import Verdict

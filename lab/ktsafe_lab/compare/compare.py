@@ -18,8 +18,7 @@ from rich.table import Table
 from ktsafe.anonymization.request import Effort, RareQi
 from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.new_files import check_page, new_file, now
-from ktsafe.stream.formatting import text_of
+from ktsafe.stream.files.report_texts import check_page, new_file, now, text_of
 from ktsafe.stream.maintenance.cold_kernels import compile_first
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ktsafe.assess.report import charts
 from ktsafe.assess.report.page import PRIVATE, environment
-from ktsafe.stream.formatting import number, percent
+from ktsafe.stream.files.report_texts import number, percent
 
 Row = Mapping[str, Any]
 

@@ -202,7 +202,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     from ktsafe.assess.releases.worth import without  # noqa: PLC0415
     from ktsafe.assess.utility import utility_figures  # noqa: PLC0415
     from ktsafe.audit import audit_traced  # noqa: PLC0415
-    from ktsafe.audit.originals import trace  # noqa: PLC0415
+    from ktsafe.audit.cost import trace  # noqa: PLC0415
     from ktsafe.stream.files.graphs import read_graph  # noqa: PLC0415
     from ktsafe.verify import verify_graph  # noqa: PLC0415
     from ktsafe_lab.figures.beta_likeness import beta_figures  # noqa: PLC0415

@@ -11,9 +11,9 @@ import pytest
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.stream.cli import run_command
+from ktsafe.stream.commands.releases import EDGES_LATEST, LatestGraph, follow
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.latest_read import EDGES_LATEST, LatestGraph, follow
 from ktsafe.stream.files.releases_read import Release, read_release
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}), expect_absent={"ill"})

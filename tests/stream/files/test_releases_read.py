@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
-from ktsafe.reader import plain_tables
-from ktsafe.reader.plain_tables import plain_columns, plain_edges
+from ktsafe.reader import folders
+from ktsafe.reader.folders import plain_columns, plain_edges
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
@@ -22,11 +22,11 @@ SCHEMA = Schema(("a",), "s", frozenset({"ill"}), expect_absent={"ill"})
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 
 
-@pytest.fixture(autouse=True, scope="module", params=[1, 2, plain_tables.LINES_AT_ONCE])
+@pytest.fixture(autouse=True, scope="module", params=[1, 2, folders.LINES_AT_ONCE])
 def lines_at_once(request):
     """Let tables be taken apart line by line, by pairs, and at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_tables, "LINES_AT_ONCE", request.param)
+        patch.setattr(folders, "LINES_AT_ONCE", request.param)
         yield
 
 

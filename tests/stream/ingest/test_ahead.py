@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import Schema
 from ktsafe.connectors.base import TopicPartition
-from ktsafe.stream.ingest import held as runs
+from ktsafe.stream.ingest import event_times as runs
 from ktsafe.stream.ingest.event_times import CONFIRMING, FOLLOWING_MAX, REFUTING, Belief, weigh
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer

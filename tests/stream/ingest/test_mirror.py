@@ -30,7 +30,7 @@ from ktsafe.stream.ingest.debezium import MirroredTable
 from ktsafe.stream.ingest.own_tables import OwnTables
 from ktsafe.stream.maintenance import backup
 from ktsafe.stream.maintenance.erasure import erase_persons, remains
-from ktsafe.stream.service.state_check import check_parts
+from ktsafe.stream.service.housekeeping import check_parts
 from tests import feeds
 from tests.databases import scripts
 from tests.databases.mirrors import (

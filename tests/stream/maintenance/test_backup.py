@@ -20,7 +20,7 @@ from ktsafe.stream.config.places import RESTORING, STORE, check_finished
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.private_audits import marker, note, noted
 from ktsafe.stream.maintenance import backup
-from ktsafe.stream.service.state_check import check_parts
+from ktsafe.stream.service.housekeeping import check_parts
 from tests import running, services
 from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event

@@ -15,7 +15,7 @@ from ktsafe.stream.maintenance.backup import parts_of
 from ktsafe.stream.release import linked
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.sequence_inputs import PREFIX, is_saved, pages_of
-from ktsafe.stream.service.state_check import check_parts
+from ktsafe.stream.service.housekeeping import check_parts
 from tests import feeds
 from tests.stream.release.test_linked import EVENTS, contents, on_disk, world_of
 from tests.stream.service.simulation import SCHEMA

@@ -17,7 +17,7 @@ from ktsafe.stream.config.places import STORE
 from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.backup import parts_of
-from ktsafe.stream.service.state_check import check_parts, check_sink
+from ktsafe.stream.service.housekeeping import check_parts, check_sink
 from tests.memory_connectors import MemoryReleaseReader
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event
 

@@ -22,7 +22,7 @@ from ktsafe.audit.sequence.figures import (
     SequenceFigures,
     ValueFigures,
 )
-from ktsafe.audit.sequence.findings import Checked, SequenceAudit
+from ktsafe.audit.sequence.windows import Checked, SequenceAudit
 from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
 
