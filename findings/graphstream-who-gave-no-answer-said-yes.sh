@@ -34,12 +34,7 @@ cat > Ask.java <<'JAVA'
 import java.util.Arrays;
 import java.util.List;
 import org.graphstream.graph.implementations.MultiGraph;
-import org.graphstream.stream.file.FileSink;
-import org.graphstream.stream.file.FileSinkDGS;
-import org.graphstream.stream.file.FileSinkGraphML;
-import org.graphstream.stream.file.FileSource;
-import org.graphstream.stream.file.FileSourceDGS;
-import org.graphstream.stream.file.FileSourceGraphML;
+import org.graphstream.stream.file.*;
 
 class Ask {
     static List<Object> readBack(String name, FileSink writer, FileSource reader) throws Exception {
