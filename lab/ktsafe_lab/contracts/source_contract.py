@@ -190,8 +190,11 @@ class SourceContract:
         assert not any(source.at_end(partition) for partition in source.partitions())
         lag = source.lag()
         assert all(value is None or value == 5 for value in lag.values())
-        read_all(source)
+        last = read_all(source)[-1]
         assert set(source.lag().values()) == {0}
+        at = self.at(world, last.partition)
+        source.pause(at, last.offset)
+        assert not source.at_end(at)
 
     def test_identity_is_stable(self, world: SourceWorld, source: Source) -> None:
         """A source opened with its stored identity keeps every entry."""

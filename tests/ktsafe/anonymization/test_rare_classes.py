@@ -56,9 +56,9 @@ def test_as_few_attributes_are_suppressed_as_needed() -> None:
 
 def test_a_class_of_missing_values_is_filled_from_classes_that_can_spare() -> None:
     """Two people without an equal get company; nobody falls below k by it."""
-    rows = [("x", "1")] * 6 + [("y", "2"), ("z", "3")]
-    found = Counter(tuples(prepared(people(rows), 4, rare_qi="suppress")))
-    assert found == {"x1": 4, "--": 4}
+    rows = [(town, "1") for town in "abcdefgh"] * 11 + [("y", "2"), ("z", "3")]
+    found = Counter(tuples(prepared(people(rows), 10, rare_qi="suppress")))
+    assert found == dict.fromkeys([f"{town}1" for town in "abcdefgh"] + ["--"], 10)
 
 
 def test_whom_nothing_gives_company_is_withheld() -> None:

@@ -75,10 +75,12 @@ def test_counts_are_those_of_sets(graphs: tuple[Small, Small, list[int]]) -> Non
 @given(traced_pairs())
 @settings(deadline=None)
 def test_cost_parts_add_up_to_both_costs(graphs: tuple[Small, Small, list[int]]) -> None:
-    """The cost of Equation 1 is the cost of edges and the cost of vertices."""
+    """The cost of Equation 1 is of edges and vertices; some edges have a withheld end."""
     traced = _traced(graphs)
-    found = usefulness(traced)
-    assert cost_parts(traced, PARAMS).total == found.edges.cost + found.vertices.cost
+    found, parts = usefulness(traced), cost_parts(traced, PARAMS)
+    assert parts.total == found.edges.cost + found.vertices.cost
+    original, _, behind = graphs
+    assert parts.edges_of_withheld == sum(not {*pair} <= {*behind} for pair in original.edges)
 
 
 def test_ties_of_withheld_people_are_missed() -> None:

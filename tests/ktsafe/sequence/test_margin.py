@@ -161,22 +161,25 @@ def test_a_class_stays_whole_where_one_half_is_too_sensitive() -> None:
     assert (ill * alpha.denominator <= size * alpha.numerator).all()
 
 
-@pytest.mark.parametrize(("n_going", "n_changed"), [(4, 0), (5, 4), (8, 8)])
+@pytest.mark.parametrize(
+    ("going", "n_changed"),
+    [([1] * 4, 0), ([1] * 5, 5), ([6], 0), ([7], 0), ([1] * 8, 8), ([8], 8)],
+)
 def test_a_group_moves_with_a_margin_and_leaves_k_people_or_none(
-    n_going: int, n_changed: int
+    going: list[int], n_changed: int
 ) -> None:
-    """Of a cohort of eight five may go, as three stay; four may not, and all may."""
+    """Of a cohort of eight five may go, as three stay; four, six or seven not, and all may."""
     joined = [("x", "1", "well")] * 8
     first = Changes(joined=np.arange(8), joined_values=joined)
     options, rng = SequenceOptions(effort="fast", margin=MARGIN), np.random.default_rng(0)
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, rng)
     assert len(set(sequence.cohorts().tolist())) == 1
-    for n in range(n_going):
-        moved = [("y", "1", "well")]
-        sequence.advance(Changes(changed=np.array([n]), changed_values=moved), rng)
+    for people in np.split(np.arange(sum(going)), np.cumsum(going)[:-1]):
+        moved = [("y", "1", "well")] * len(people)
+        sequence.advance(Changes(changed=people, changed_values=moved), rng)
     released = sequence.released()
     shown = {key: released.graph.values(v)["a"] for v, key in enumerate(released.keys) if key >= 0}
-    assert sum(text == "y" for text in shown.values()) == (5 if n_changed == 4 else n_changed)
+    assert sum(text == "y" for text in shown.values()) == n_changed
 
 
 def test_how_long_a_margin_lasts_follows_from_who_left_so_far() -> None:

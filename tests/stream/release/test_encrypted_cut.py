@@ -6,15 +6,16 @@ import base64
 
 import pytest
 
-from ktsafe.state.ledger import PendingCut, SequenceRecord
-from ktsafe.stream.release.cut import TAG_BYTES, decrypt_cut, encrypt_cut
+from ktsafe.state.ledger import Erased, PendingCut, SequenceRecord
+from ktsafe.stream.release.cut import BLOCK_BYTES, TAG_BYTES, decrypt_cut, encrypt_cut
 
 SEQUENCE = SequenceRecord("s", "d", 0, secret="01" * 32)
 RELEASE = "000001-20260101T000000Z"
 
 
-def encrypted(offset: int, release_id: str = RELEASE) -> bytes:
-    text = encrypt_cut(SEQUENCE, release_id, PendingCut(5, {"feed/0": offset}), [])
+def encrypted(offset: int, release_id: str = RELEASE, n_erased: int = 0) -> bytes:
+    erased = [Erased("0f" * 16, 5)] * n_erased
+    text = encrypt_cut(SEQUENCE, release_id, PendingCut(5, {"feed/0": offset}), erased)
     assert text is not None
     return base64.b64decode(text)
 
@@ -40,3 +41,9 @@ def test_two_cuts_of_one_release_id_have_no_pad_in_common() -> None:
     first, second = encrypted(7)[TAG_BYTES:], encrypted(8)[TAG_BYTES:]
     equal = sum(a == b for a, b in zip(first, second, strict=True))
     assert equal < len(first) / 32  # By chance one byte of 256; under one pad all but one.
+
+
+def test_a_length_tells_no_exact_number() -> None:
+    """Whole blocks, however many persons were erased."""
+    lengths = {len(encrypted(7, n_erased=n)) - TAG_BYTES for n in range(60)}
+    assert {length % BLOCK_BYTES for length in lengths} == {0}

@@ -25,6 +25,7 @@ Figures = dict[str, Any]
 def good() -> Figures:
     """Return an audit with which nothing is wrong: everybody has k candidates that are people."""
     audit: Figures = figures()
+    put(audit, "audit.safe", True)
     put(audit, "privacy.all.k_real", {"min": 5, "below_k": 0, "share": 0.0})
     put(audit, "privacy.all.alpha_real", {"max": 0.25, "above_alpha": 0})
     for each in audit["attacks"]["results"]:
