@@ -311,19 +311,33 @@ def test_a_changed_release_at_the_sink_stops_the_service(tmp_path, which):
 
 
 def test_releases_that_are_gone_from_the_sink_are_told_of(tmp_path, caplog):
-    """A gap is said at every start; the oldest may have been moved away."""
+    """A gap is said at every start, and where none is left; the oldest may have been moved."""
     world = small_world(tmp_path)
     world.run()
     there = world.releases.releases
     ids = sorted(there)
     told = "published releases are gone from the sink"
     assert len(ids) > 2
-    for gone, expected in ((ids[0], False), (ids[1], True)):
-        kept = there.pop(gone)
+    for gone, expected in ((ids[:1], False), (ids[1:2], True), (ids, True)):
+        kept = {release_id: there.pop(release_id) for release_id in gone}
         caplog.clear()
         world.run()
         assert (told in caplog.text) is expected
-        there[gone] = kept
+        there.update(kept)
+
+
+def test_a_deletion_is_known_to_a_partition_that_begins_long_after(tmp_path):
+    """Its first event may be older than whatever the others have come to."""
+    events = [
+        event("vertex.upsert", 1, "ann"),
+        event("vertex.delete", 3, "ann"),
+        event("vertex.upsert", 3_000_000, "bob"),
+    ]
+    world = World(tmp_path, [events, []])
+    world.run()
+    world.extend(1, [event("vertex.upsert", 2, "ann")])
+    world.run()
+    assert list(world.graph()[0]) == ["bob"]
 
 
 def test_a_last_release_that_is_gone_is_sent_again(tmp_path):
