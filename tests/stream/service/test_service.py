@@ -326,20 +326,6 @@ def test_releases_that_are_gone_from_the_sink_are_told_of(tmp_path, caplog):
         there.update(kept)
 
 
-def test_a_deletion_is_known_to_a_partition_that_begins_long_after(tmp_path):
-    """Its first event may be older than whatever the others have come to."""
-    events = [
-        event("vertex.upsert", 1, "ann"),
-        event("vertex.delete", 3, "ann"),
-        event("vertex.upsert", 3_000_000, "bob"),
-    ]
-    world = World(tmp_path, [events, []])
-    world.run()
-    world.extend(1, [event("vertex.upsert", 2, "ann")])
-    world.run()
-    assert list(world.graph()[0]) == ["bob"]
-
-
 def test_a_last_release_that_is_gone_is_sent_again(tmp_path):
     """With the same bytes: they are kept until the next one is published."""
     world = small_world(tmp_path)

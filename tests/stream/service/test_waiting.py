@@ -1,7 +1,16 @@
 """What the service waits for: records while some may come, a release as soon as it is made."""
 
-from tests.memory_connectors import MemorySource
-from tests.stream.service.simulation import Inline
+from types import SimpleNamespace
+
+import pytest
+
+from ktsafe.state.changes import Stamp, VertexDelete
+from ktsafe.state.store_base import Position
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.service.housekeeping import Housekeeping, HousekeepingSettings
+from tests.memory_connectors import MemoryLog, MemorySource
+from tests.memory_store import MemoryStore
+from tests.stream.service.simulation import SCHEMA, Inline
 from tests.stream.service.simulation_feed import small_world
 
 
@@ -76,3 +85,20 @@ def test_a_long_release_is_looked_at_less_often(tmp_path):
     # hundredth of what the release has taken by then.
     assert 200 * n <= world.now_s < 201 * n
     assert len(looks) < n * 2_700
+
+
+@pytest.mark.parametrize(
+    ("clocks", "n_left"), [([], 1), ([9], 1), ([9, None], 1), ([9, 7], 1), ([9, 8], 0)]
+)
+def test_a_deletion_is_remembered_until_every_partition_is_beyond_it(tmp_path, clocks, n_left):
+    """Lateness included; one that has not begun may tell of any time."""
+    source, store = MemorySource(MemoryLog(partitions=2)), MemoryStore(SCHEMA)
+    source.open({}, {})
+    positions = {("feed", p): Position(1, at and at * 1_000_000) for p, at in enumerate(clocks)}
+    store.commit([VertexDelete(Stamp(4_500_000, "feed", 0, 0), "ann")], positions)
+    eraser = SimpleNamespace(advance=lambda now: None, overdue_s=lambda: 0.0)
+    settings = HousekeepingSettings(lateness_max_s=3)
+    house = Housekeeping(source, store, eraser, tmp_path, settings, Observer(), lambda: 0.0)
+    house.advance()
+    store.fold()
+    assert store.counts()["tombstones"] == n_left
