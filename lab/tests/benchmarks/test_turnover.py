@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lab.benchmarks.bench_turnover import PARAMS, came_and_went
 
-SEEDS = range(4)
+SEEDS = range(2)
 
 
 def test_coming_and_going_tells_nobody() -> None:
