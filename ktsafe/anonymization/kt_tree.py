@@ -41,10 +41,11 @@ stays in the processor's cache: of 6,000 cohorts they take less than half of the
 within a fiftieth of what swaps among all would come to (decision 23)."""
 
 ROUNDS = 4
-"""How often it is looked up during the search which they are."""
+"""How often it is looked up during the search which they are. With 1 F1 of cora is .002 lower, with
+8 it is .005 higher, for a third more time in all."""
 
 SWEEPS = 3
-"""How often each cohort looks for swaps in a round."""
+"""How often each cohort looks for swaps in a round. With 6 F1 of cora is .005 higher, too."""
 
 UNEVEN_FEW = 20
 """Where fewer than one member in so many is in a cohort of unequal rows, only these look for swaps:

@@ -21,13 +21,16 @@ from ktsafe.anonymization import _steps_core
 from ktsafe.anonymization._pair_core import PairSearch
 
 OFF = 50
-"""Ends that may lack before cohorts take strides: those of five cohorts of ten. Chosen."""
+"""Ends that may lack before cohorts take strides: five cohorts of ten. With 10 or
+200 F1 of fb-reed98 and cora stays within .001."""
 
 TRIED = 100
-"""Cohorts whose steps are tried for the last ends; all of them if these cannot make up for them."""
+"""Cohorts whose steps are tried for the last ends; all of them if these cannot make up for them.
+With 25 or 400 F1 stays within .001."""
 
 REACHES = ((2, 100), (4, 400), (12, 2000))
-"""Steps of a cohort and greatest sums that are considered for the last ends, in turn."""
+"""Steps of a cohort and greatest sums that are considered for the last ends, in turn: few first,
+since the work grows with their product."""
 
 
 def drawn_ends(wanted: float, sides: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> int:

@@ -47,13 +47,16 @@ TRIALS_MAX = 1000
 """Pairs of steps that are tried at most; large pairs gain little by them."""
 
 SWEEPS = 8
-"""Times that every cohort may be raised or lowered; most are then passed over."""
+"""Times that every cohort may be raised or lowered; most are then passed over. With 4 or 16 F1 of
+fb-reed98 and cora stays within .001."""
 
 LEAN_MAX = 0.4
-"""Share of a price by which a side bears more than half: at .5 the other would bear nothing."""
+"""Share of a price by which a side bears more than half: at .5 the other would bear nothing.
+With .2 F1 is the same."""
 
 OFF_LITTLE = 20
-"""Ends by which the sides may differ before the price leans: two cohorts of ten. Chosen."""
+"""Ends by which the sides may differ before the price leans: two cohorts of ten. With
+0 or 100 F1 of fb-reed98 is up to .001 lower."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 
 COLUMNS_TRIED = 8
-"""Widest neighbour counts at whose borders a node may be cut."""
+"""Widest neighbour counts at whose borders a node may be cut. With 32 F1 of fb-reed98 and cora is
+no higher."""
 
 
 class Way(NamedTuple):

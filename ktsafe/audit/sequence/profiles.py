@@ -37,6 +37,8 @@ SIZE_MAX = 10_000_000
 
 PAIRS_AT_ONCE = 1_000_000
 EDGES_AT_ONCE = 1_000_000
+"""Pairs, and edges, that are looked at together: some dozens of megabytes."""
+
 BUILT_AT_ONCE = 10_000
 """Profiles that are held twice, as they were built and as bytes."""
 
