@@ -213,6 +213,7 @@ MAY_ENTER = {
         "ktsafe.graph.numbering",
         "ktsafe.errors",
         "ktsafe.graph",
+        "ktsafe.kernels.compiler",
         "ktsafe.params",
     },
     # How kernels are compiled is no part of what they compute: judges share it with the rest.

@@ -204,7 +204,7 @@ def intersection(history: History, weights: Sequence[Floats]) -> Result:
     classes = classes_of([history.tuples_of_ids(i) for i in releases])
     owners = history.owners(len(history.cases) - 1)
     own = np.flatnonzero(owners != ABSENT)
-    known = sparse.hstack([history.known(i) for i in releases], format="csr")[owners[own]]
+    known = sparse.hstack([history.known(i, owners[own]) for i in releases], format="csr")
     there = sparse.hstack([seen(history, i, weights[i]) for i in releases], format="csr")
     (standing,) = standings(known * UNIT, there, own, classes, [SAME])
     return standing_result("intersection.joint", PARAMS, standing, control=0.0)

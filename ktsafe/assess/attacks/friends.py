@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ktsafe.assess.attacks.common.history import History, Together, VertexKinds
 from ktsafe.assess.attacks.common.logistic import right_of_highest, sensitive_without
@@ -80,10 +79,9 @@ def friends_degrees(
     results = []
     for variant in variants:
         kinds, n_bands = _by_band(history, VARIANTS[variant])
-        known, seen = it.known(kinds), it.seen(kinds)
-        if variant == "order":
-            known, seen = (from_each_on(rows, n_bands) for rows in (known, seen))
-        (found,) = standings(known, seen, it.own, it.classes, [SAME])
+        together = n_bands if variant == "order" else 1
+        rows = it.known(kinds), it.seen(kinds)
+        (found,) = standings(*rows, it.own, it.classes, [SAME], together)
         results.append(it.guessed(f"{name}.{variant}", params, found, is_promised=is_promised))
     return results
 
@@ -107,16 +105,6 @@ def bands(degrees: NDArray[np.integer[Any]], begins: Sequence[int]) -> NDArray[n
     """Return the band of each degree; 0 shares that of 1."""
     found: NDArray[np.int64] = np.searchsorted(begins, degrees, side="right") - 1
     return np.maximum(found, 0)
-
-
-def from_each_on(rows: sparse.csr_matrix, n_bands: int) -> sparse.csr_matrix:
-    """Return each tuple's number of friends in each band or above.
-
-    Columns are tuples, each with its bands, ascending.
-    """
-    upwards = sparse.csr_matrix(np.tril(np.ones((n_bands, n_bands), dtype=np.int64)))
-    n_tuples = rows.shape[1] // n_bands
-    return (rows @ sparse.block_diag([upwards] * n_tuples, format="csr")).tocsr()
 
 
 # Friends' values: an attacker with friends' quasi-identifiers and sensitive values.
@@ -166,7 +154,7 @@ def friends_values(
     (found,) = standings(it.known(kinds), seen, it.own, it.classes, [SAME])
     results = [it.guessed(f"{name}.all", params, found)]
     degrees = history.cases[-1].original.degrees[it.vertices]
-    drawn = _drawn_ranks(history, rng) if counts else []
+    drawn = _drawn_ranks(history, rng, it.people) if counts else []
     for count in counts:
         some = it.among(degrees >= count)
         known = some.known(kinds, [(rank < count).astype(np.int64) for rank in drawn])
@@ -190,10 +178,13 @@ def kinds_with_values(history: History) -> VertexKinds:
     return history.split(value, len(number))
 
 
-def _drawn_ranks(history: History, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+def _drawn_ranks(
+    history: History, rng: np.random.Generator, people: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
     """Return random ranks of `original.indices` among each person's friends.
 
-    The order is one for all releases, so that the first few of them are the same friends.
+    Of other people it tells nothing. The order is one for all releases, so that the first few of
+    them are the same friends.
     """
     pairs = []
     for case, persons in zip(history.cases, history.persons, strict=True):
@@ -203,11 +194,12 @@ def _drawn_ranks(history: History, rng: np.random.Generator) -> list[NDArray[np.
     distinct, place = np.unique(np.concatenate(pairs), return_inverse=True)
     luck = np.split(rng.random(len(distinct))[place], np.cumsum([len(each) for each in pairs]))
     ranks = []
-    for case, each in zip(history.cases, luck, strict=False):
+    for case, persons, each in zip(history.cases, history.persons, luck, strict=False):
         graph = case.original
         person = np.repeat(np.arange(graph.n_vertices), graph.degrees)
-        rank = np.empty(len(each), dtype=np.int64)
-        rank[np.lexsort((each, person))] = np.arange(len(each)) - graph.indptr[person]
+        at = np.flatnonzero(np.isin(persons, people)[person])
+        rank = np.zeros(len(each), dtype=np.int64)
+        rank[at[np.lexsort((each[at], person[at]))]] = at - graph.indptr[person[at]]
         ranks.append(rank)
     return ranks
 

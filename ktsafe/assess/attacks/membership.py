@@ -24,7 +24,6 @@ from ktsafe.assess.attacks.friends import (
     NARROW,
     bands,
     begins_of_bands,
-    from_each_on,
     kinds_with_values,
 )
 from ktsafe.assess.attacks.neighbourhoods import Rows, marginal_rows
@@ -409,8 +408,8 @@ def membership_of_people(case: Case, rng: np.random.Generator) -> list[Result]:
     n_friends = friends.toarray()[:, 0]
     far = np.column_stack(
         [
-            least_distances(known[asked], seen, case.published_tuple[asked], classes)
-            for known, seen in _rows(case, n_friends)
+            least_distances(known[asked], seen, case.published_tuple[asked], classes, n_bands)
+            for (known, seen), n_bands in zip(*_rows(case, n_friends), strict=True)
         ]
     ).astype(np.float64)
     known_before = np.column_stack(
@@ -438,8 +437,8 @@ def _inside(case: Case) -> Numbers:
     return inside
 
 
-def _rows(case: Case, n_friends: Numbers) -> list[Rows]:
-    """Return known rows of friends and shown rows, in three ways.
+def _rows(case: Case, n_friends: Numbers) -> tuple[list[Rows], list[int]]:
+    """Return known and shown rows in three ways, with their bands.
 
     By tuple, by tuple and value, and by tuple and degree in order, of `n_friends` of each person.
     """
@@ -456,9 +455,9 @@ def _rows(case: Case, n_friends: Numbers) -> list[Rows]:
         known = neighbour_counts(case.original, true, size, inside)
         return known, neighbour_counts(case.released, shown, size)
 
-    known, seen = rows(true_banded, shown_banded, size * len(begins))
-    in_order = from_each_on(known, len(begins)), from_each_on(seen, len(begins))
-    return [rows(true, shown, size), rows(true_valued, shown_valued, n_valued), in_order]
+    in_order = rows(true_banded, shown_banded, size * len(begins))
+    plain, valued = rows(true, shown, size), rows(true_valued, shown_valued, n_valued)
+    return [plain, valued, in_order], [1, 1, len(begins)]
 
 
 def f1_of(scores: NDArray[np.float64], is_member: NDArray[np.bool_]) -> dict[str, float]:

@@ -41,7 +41,6 @@ from ktsafe.assess.attacks.friends import (
     NARROW,
     bands,
     begins_of_bands,
-    from_each_on,
 )
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -128,7 +127,7 @@ def joint_rows(case: Case, worth: NDArray[np.int64] | None = None) -> Rows:
     `worth` is what each of `released.indices` counts. Default: 1.
     """
     true, shown, size = case.tuples
-    known = neighbour_counts(case.original, true, size)[case.people]
+    known = neighbour_counts(case.original, true, size, of=case.people)
     return known, neighbour_counts(case.released, shown, size, worth)
 
 
@@ -137,7 +136,7 @@ def marginal_rows(case: Case, worth: NDArray[np.int64] | None = None) -> Rows:
     true, shown, sizes = case.values
     known, seen = (list(rows) for rows in zip(degree_rows(case, worth), strict=True))
     for j, size in enumerate(sizes[:-1]):
-        known.append(neighbour_counts(case.original, true[:, j], size)[case.people])
+        known.append(neighbour_counts(case.original, true[:, j], size, of=case.people))
         seen.append(neighbour_counts(case.released, shown[:, j], size, worth))
     return sparse.hstack(known, format="csr"), sparse.hstack(seen, format="csr")
 
@@ -349,18 +348,18 @@ def structure(case: Case, params: PrivacyParams) -> list[Result]:
     within = [both_ways(graph, common_neighbours(graph).astype(np.int64)) for graph in graphs]
     beyond = [graph.degrees[graph.indices].astype(np.int64) for graph in graphs]
     counts = [_counts(graph, ties) for graph, ties in zip(graphs, within, strict=True)]
-    measures = {"count": (counts, counts)}
+    measures = {"count": (counts, counts, 1)}
     for name, of_friends in (("degrees", [ties + 1 for ties in within]), ("h2", beyond)):
         begins = begins_of_bands(max(int(each.max(initial=0)) for each in of_friends), NARROW)
         exact, banded = [], []
         for graph, each in zip(graphs, of_friends, strict=True):
             exact.append(_histograms(graph, each, int(each.max(initial=0)) + 1))
-            rows = _histograms(graph, bands(each, begins), len(begins))
-            banded.append(from_each_on(rows, len(begins)))
-        measures[name] = exact, banded
+            banded.append(_histograms(graph, bands(each, begins), len(begins)))
+        measures[name] = exact, banded, len(begins)
     results = []
-    for name, (exact, (known, seen)) in measures.items():
-        (found,) = standings(known[case.people], seen, case.places, case.tuples[1], [SAME])
+    own, classes = case.places, case.tuples[1]
+    for name, (exact, (known, seen), n_bands) in measures.items():
+        (found,) = standings(known[case.people], seen, own, classes, [SAME], n_bands)
         result = guess_result(f"{NAME}.{name}", case, params, found, is_promised=False)
         true, shown = (_alike(rows, params.k) for rows in exact)
         result.figures.update(true_2=true.two, true_k=true.k, shown_2=shown.two, shown_k=shown.k)

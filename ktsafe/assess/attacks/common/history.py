@@ -196,15 +196,20 @@ class History:
         return found
 
     def known(
-        self, i: int, kinds: VertexKinds | None = None, worth: NDArray[np.int64] | None = None
+        self,
+        i: int,
+        people: NDArray[np.int64],
+        kinds: VertexKinds | None = None,
+        worth: NDArray[np.int64] | None = None,
     ) -> sparse.csr_matrix:
-        """Return counts of everybody's true neighbours by kind, (n_persons, kinds).
+        """Return counts of people's true neighbours by kind, (people, kinds).
 
         `kinds` are tuples by default. `worth` is what each of `original.indices` counts, else 1.
         """
         true, _, size = kinds or self.tuples
-        rows = neighbour_counts(self.cases[i].original, true[i], size, worth)
-        return _placed(rows, self.persons[i], self.n_persons)
+        at = np.flatnonzero(np.isin(self.persons[i], people))
+        rows = neighbour_counts(self.cases[i].original, true[i], size, worth, at)
+        return _placed(rows, self.persons[i][at], self.n_persons)[people]
 
     def seen(self, i: int, kinds: VertexKinds | None = None) -> sparse.csr_matrix:
         """Return counts of every id's released neighbours by kind, (n_ids, kinds)."""
@@ -311,7 +316,7 @@ class Together:
         """Return the counts of each target's true friends; see `History.known`."""
         history = self.history
         of_each = worth or [None] * len(history.cases)
-        rows = [history.known(i, kinds, each)[self.people] for i, each in enumerate(of_each)]
+        rows = [history.known(i, self.people, kinds, each) for i, each in enumerate(of_each)]
         return sparse.hstack(rows, format="csr")
 
     def seen(self, kinds: VertexKinds | None = None) -> sparse.csr_matrix:
