@@ -57,6 +57,19 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = MappingProxyType(
             r'"core_s": ([0-9.]+)',
             of_program=True,
         ),
+        "small": Benchmark(
+            ("-m", "lab.benchmarks.by_revision.commands", "--people", "2000", "--ties", "13000"),
+            "`ktsafe anonymize` of 2,000 people and 13,000 ties, kernels compiled",
+            "F1 of ties; core seconds of `ktsafe verify`",
+            r'"told": "([0-9.; ]+)"',
+            r'"core_s": ([0-9.]+)',
+            of_program=True,
+        ),
+        "further": Benchmark(
+            ("-m", "lab.benchmarks.bench_further", "--effort", "fast"),
+            "100,000 people and 1,000,000 ties in the service; core seconds of the fourth release",
+            core_s=r"(?s)000004.*?  all +([0-9.]+)",
+        ),
         "demo": Benchmark(
             ("-m", "lab.benchmarks.by_revision.commands", "--of", "demo"),
             "`ktsafe demo`, kernels compiled",
