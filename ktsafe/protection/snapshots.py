@@ -159,16 +159,16 @@ class Sequence:
         report = next_release.next_release_of(
             self.folder, lambda room: write_tables(room, people, ties), date, asked
         )
-        folder = None if report["release"] is None else Path(report["release"])
+        folder = None if report.release is None else Path(report.release)
         found = None if folder is None else read(folder)
         assert found is None or isinstance(found, StudiedRelease)
         return SequenceRelease(
-            report["date"],
+            report.date,
             found,
             folder,
-            report["is_new"],
-            report["withheld"],
-            Path(report["audit"]),
+            report.is_new,
+            report.withheld,
+            Path(report.audit),
         )
 
     def _tables(self, graph: Any, vertices: Any) -> tuple[Table, Table]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ktsafe.graph.inputs.tables.names import chosen_columns
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.report_texts import check_page, new_file
-from ktsafe.stream.process.command_line import Columns, Edges, Json, Report, Vertices
+from ktsafe.stream.process.command_line import Columns, Edges, Json, Vertices, say
+
+if TYPE_CHECKING:
+    from ktsafe.stream.service.next_release import NextReport
 
 # `ktsafe inspect`: a network as read, before anything is released.
 
@@ -108,8 +111,8 @@ def next_release(
     text = None if schema is None else schema.read_bytes()
     asked = Beginning(None if schema is None else read_schema(schema), text, k, seed, chosen)
     report = next_release_of(sequence, write, at, asked)
-    typer.echo(json.dumps(report, indent=2) if as_json else _words(report))
-    return Exit.UNSAFE if report["withheld"] and report["release"] is None else Exit.OK
+    say(report, _words(report), as_json=as_json)
+    return Exit.UNSAFE if report.withheld and report.release is None else Exit.OK
 
 
 def _check_there(*files: Path) -> None:
@@ -123,23 +126,23 @@ def _check_there(*files: Path) -> None:
             raise ConfigError(f"{path} must end in {', '.join(SUFFIXES)}.")
 
 
-def _words(report: Report) -> str:
+def _words(report: NextReport) -> str:
     """Return the report for people."""
-    date, release = report["date"], report["release"]
-    read = f"read      {report['vertices']:,} people, {report['edges']:,} ties of {date}"
-    lines = [f"{read}; {report['events']:,} changes"]
-    if passed := report["edges_repeated"] + report["loops"]:
+    date, release = report.date, report.release
+    read = f"read      {report.vertices:,} people, {report.edges:,} ties of {date}"
+    lines = [f"{read}; {report.events:,} changes"]
+    if passed := report.edges_repeated + report.loops:
         lines.append(f"          {passed:,} rows ignored: repeated ties, or to oneself")
-    for reason, count in sorted(report["dead_letters"].items()):
+    for reason, count in sorted(report.dead_letters.items()):
         lines.append(f"dead      {count:,} {reason}: see private/dead-letters.jsonl")
     if release is not None:
-        word = "published" if report["is_new"] else "unchanged"
+        word = "published" if report.is_new else "unchanged"
         lines.append(f"{word} {release}, verified kt-safe alone and with all before")
-    elif report["withheld"]:
-        lines.append(f"withheld  {', '.join(sorted(report['withheld']))}; the last release stands")
-        if report["why"]:
-            lines.append(f"          {report['why']}")
+    elif report.withheld:
+        lines.append(f"withheld  {', '.join(sorted(report.withheld))}; the last release stands")
+        if report.why:
+            lines.append(f"          {report.why}")
     else:
         lines.append("unchanged no release: nothing differs, or it was withheld before")
-    lines.append(f"private   {report['audit']}: the mapping; never publish it")
+    lines.append(f"private   {report.audit}: the mapping; never publish it")
     return "\n".join(lines)

@@ -303,7 +303,7 @@ def erase(
                 lambda ids: settings.config.dead_letters.erase(settings.site, ids),
                 lambda aliases: note(places.private_folder(settings), aliases),
             )
-    report["note"] = REMAINS
+    report = {**report, "note": REMAINS}
     say(report, "\n".join(_erased_lines(report)), as_json=as_json)
     return Exit.OK
 

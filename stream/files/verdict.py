@@ -54,6 +54,13 @@ class Finding(msgspec.Struct, frozen=True):
         return self.kind in BROKEN
 
 
+UNREAD: Final = Finding(
+    "open",
+    "The private audit cannot be read, so whether it is safe is not known.",
+    "Put its folder back from a backup that was taken after the release.",
+)
+
+
 class Guarantee(msgspec.Struct, frozen=True):
     """A guarantee: `worst` figure, `bound`, share `kept`, verified `by`."""
 
@@ -219,14 +226,14 @@ def found_wanting(audit_dir: Path) -> dict[str, list[Finding]]:
     Parameters
     ----------
     audit_dir:
-        The private folder of audits, one folder for each release. What cannot be read is left out.
+        The private folder of audits, one folder for each release.
     """
     found = {}
     for path in sorted(audit_dir.glob(f"*/{AUDIT}")):
         try:
             told = wanting(Audit.read(path))
         except (OSError, ValueError, msgspec.DecodeError):
-            continue
+            told = [UNREAD]
         if told:
             found[path.parent.name] = told
     return found

@@ -13,7 +13,7 @@ import time
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -237,7 +237,7 @@ def erase_everywhere(
     audit_dir: Path,
     erase_letters: EraseLetters,
     note_erased: NoteErased,
-) -> dict[str, Any]:
+) -> dict[str, int | None]:
     """Erase people from graph, mappings, dead letters and the disk."""
     noted = note_erased([store.alias(person) for person in ids])
     unknown = sum(store.gone(ids, ALL_LIVES))

@@ -19,7 +19,9 @@ import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from ktsafe.connectors.base import Misconfigured
 from ktsafe.connectors.snapshots import Dump, SnapshotSource, places
@@ -90,10 +92,27 @@ class Beginning:
     columns: Chosen = dataclasses.field(default_factory=lambda: NOTHING_CHOSEN)
 
 
+class NextReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of a date; nothing in it is secret beside the network."""
+
+    date: str
+    release: str | None
+    is_new: bool
+    vertices: int
+    edges: int
+    events: int
+    edges_repeated: int
+    loops: int
+    dead_letters: dict[str, int]
+    withheld: dict[str, int]
+    why: str | None
+    audit: str
+
+
 def next_release_of(
     sequence: Path, write: Callable[[Path], None], at: str, asked: Beginning
-) -> dict[str, Any]:
-    """Make the next release of a sequence and return a JSON-ready report.
+) -> NextReport:
+    """Make the next release of a sequence and return a report.
 
     Parameters
     ----------
@@ -240,24 +259,23 @@ def _check_spelling(settings: Settings, dump: Dump) -> None:
     check_alike(schema.sensitive, shown, schema.sensitive_values, schema.harmless_values)
 
 
-def _report(settings: Settings, date: str, dump: Dump, counts: Counts) -> dict[str, Any]:
-    """Return the report. Nothing in it is secret beside the network."""
+def _report(settings: Settings, date: str, dump: Dump, counts: Counts) -> NextReport:
     sink = settings.config.sink
     assert isinstance(sink, FilesSinkTable)
     releases = settings.path(sink.folder)
     stamp = date.replace("-", "") + "T000000Z"
     found = sorted(releases.glob(f"*-{stamp}")) if releases.exists() else []
-    return {
-        "date": date,
-        "release": str(found[-1]) if found else None,
-        "is_new": bool(counts.published),
-        "vertices": len(dump.values),
-        "edges": len(dump.edges),
-        "events": counts.records,
-        "edges_repeated": dump.edges_repeated,
-        "loops": dump.loops,
-        "dead_letters": dict(counts.dead_letters),
-        "withheld": dict(counts.withheld),
-        "why": counts.why_withheld,
-        "audit": str(audit_folder(settings)),
-    }
+    return NextReport(
+        date=date,
+        release=str(found[-1]) if found else None,
+        is_new=bool(counts.published),
+        vertices=len(dump.values),
+        edges=len(dump.edges),
+        events=counts.records,
+        edges_repeated=dump.edges_repeated,
+        loops=dump.loops,
+        dead_letters=dict(counts.dead_letters),
+        withheld=dict(counts.withheld),
+        why=counts.why_withheld,
+        audit=str(audit_folder(settings)),
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -27,12 +27,28 @@ from ktsafe.stream.process.command_line import (
     SchemaFile,
     Vertices,
     numbers,
+    say,
     words_of,
 )
 
 if TYPE_CHECKING:
-    from ktsafe.assess.generalization.advice import Advice, Tried
+    from ktsafe.assess.generalization.advice import Advice, ToldSetting, Tried
     from ktsafe.assess.generalization.lattice import Lattice
+
+
+class AdviceReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ktsafe advise` found: private."""
+
+    advice: str
+    recommended: ToldSetting
+    check: list[str]
+    spellings_corrected: dict[str, int]
+    configuration: str
+    prices: list[ToldSetting]
+    front: list[ToldSetting]
+    settings: int
+    tried: int
+    seconds: float
 
 
 def advise(
@@ -91,43 +107,43 @@ def advise(
         advice = advised(lattice, params, ks, go_on, keep=words_of(keep), seed=seed)
     graph = lattice.at(advice.best.setting.levels)
     attributes = attributes_table(lattice, advice.best, declared_beside(declared))
-    report: dict[str, Any] = {
-        "advice": in_words(advice),
-        "recommended": advice.best.to_mapping(lattice),
-        "check": to_check(lattice, advice.best.setting.levels, levels),
-        "spellings_corrected": corrected(lattice),
-        "configuration": f'{attributes}\n[privacy]\nk = {k}\nalpha = "{alpha}"\n',
-        "prices": [one.to_mapping(lattice) for one in advice.prices],
-        "front": [one.to_mapping(lattice) for one in advice.front],
-        "settings": lattice.size * len({k, *ks}),
-        "tried": advice.n_tried,
-        "seconds": round(time.monotonic() - started, 3),
-    }
+    report = AdviceReport(
+        advice=in_words(advice),
+        recommended=advice.best.told_of(lattice),
+        check=to_check(lattice, advice.best.setting.levels, levels),
+        spellings_corrected=corrected(lattice),
+        configuration=f'{attributes}\n[privacy]\nk = {k}\nalpha = "{alpha}"\n',
+        prices=[one.told_of(lattice) for one in advice.prices],
+        front=[one.told_of(lattice) for one in advice.front],
+        settings=lattice.size * len({k, *ks}),
+        tried=advice.n_tried,
+        seconds=round(time.monotonic() - started, 3),
+    )
     if write is not None:
         with new_file(write) as file:
             file.write(attributes)
     if as_json:
-        typer.echo(json.dumps(report, indent=2))
+        say(report, "", as_json=True)
     else:
         _print(report, advice)
-        typer.echo(f"{write}: the schema, private" if write else report["configuration"])
+        typer.echo(f"{write}: the schema, private" if write else report.configuration)
     return Exit.OK
 
 
-def _print(report: dict[str, Any], advice: Advice) -> None:
-    typer.echo("\n".join((report["advice"], *report["check"], "")))
+def _print(report: AdviceReport, advice: Advice) -> None:
+    typer.echo("\n".join((report.advice, *report.check, "")))
     names = advice.lattice.graph.schema.quasi_identifiers
     columns = ("k", *names, "F1", "people", "wrong", "guessed")
     table = Table(*columns, box=SIMPLE_HEAD)
     for one in advice.front:
         table.add_row(str(one.setting.k), *_told(advice.lattice, one), *_worth(one))
     Console(highlight=False).print(table)
-    for name, n in report["spellings_corrected"].items():
+    for name, n in report.spellings_corrected.items():
         typer.echo(f"{name}: {n} spellings differ from another by case or spaces; taken for it")
     typer.echo(
-        f"Values that each attribute is told in (-: left out), of the {report['tried']} of "
-        f"{report['settings']} settings that were estimated, where no other one is better; in "
-        f"{report['seconds']:.0f} s. ~: an estimate. wrong: the share of simple conclusions that "
+        f"Values that each attribute is told in (-: left out), of the {report.tried} of "
+        f"{report.settings} settings that were estimated, where no other one is better; in "
+        f"{report.seconds:.0f} s. ~: an estimate. wrong: the share of simple conclusions that "
         "are off by more than 20%. guessed: people found by their neighbours.\n"
     )
 

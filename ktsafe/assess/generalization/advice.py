@@ -136,6 +136,20 @@ class ReleaseSetting:
     levels: Levels
 
 
+class ToldSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that was tried, with its figures."""
+
+    k: int
+    values: dict[str, int]
+    told: float
+    f1: float
+    people: float
+    is_made: bool
+    conclusions_wrong: float | None
+    found_by_guess: float | None
+    usefulness: Usefulness | None
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tried:
     """A setting and what a release of it is worth.
@@ -189,7 +203,7 @@ class Tried:
     def _merits(self) -> tuple[float, ...]:
         return (self.setting.k, len(self.kept), round(self.told, 9), self.f1, self.people)
 
-    def to_mapping(self, lattice: Lattice) -> dict[str, Any]:
+    def told_of(self, lattice: Lattice) -> ToldSetting:
         """Return the setting and its figures, JSON-ready."""
         names = lattice.graph.schema.quasi_identifiers
         values = {
@@ -198,17 +212,17 @@ class Tried:
             )
             for name in self.kept
         }
-        return {
-            "k": self.setting.k,
-            "values": values,
-            "told": round(self.told, 4),
-            "f1": round(self.f1, 4),
-            "people": round(self.people, 4),
-            "is_made": self.is_made,
-            "conclusions_wrong": self.wrong,
-            "found_by_guess": self.found,
-            "usefulness": msgspec.to_builtins(self.usefulness),
-        }
+        return ToldSetting(
+            k=self.setting.k,
+            values=values,
+            told=round(self.told, 4),
+            f1=round(self.f1, 4),
+            people=round(self.people, 4),
+            is_made=self.is_made,
+            conclusions_wrong=self.wrong,
+            found_by_guess=self.found,
+            usefulness=self.usefulness,
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -280,8 +280,49 @@ class _ReleaseOfPerson(NamedTuple):
     ties: Mapping[str, set[str]]
 
 
-def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, Any]:
-    """Return what releases show of a person, JSON-ready and private.
+class ShownPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """What one release shows of a person.
+
+    Attributes
+    ----------
+    values, ties:
+        As shown.
+    value_at:
+        The published id that shows the sensitive one of the values.
+    candidates, people:
+        The protection set by the strict verifier, and people among them.
+    linked_candidates, linked_people:
+        Those left to an attacker that links all releases so far.
+    changed_alike:
+        Of those left, how many gained and lost neighbours of the same quasi-identifiers since the
+        release before; None where nothing of the person changed.
+    """
+
+    release_id: str
+    sequence_id: str
+    nominal_time: str | None
+    published_id: str
+    values: dict[str, str]
+    value_at: str
+    ties: int
+    candidates: int
+    people: int
+    linked_candidates: int
+    linked_people: int
+    changed_alike: int | None
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """Releases that show a person; `risk` is 1 over `fewest_people`."""
+
+    person: str
+    releases: list[ShownPerson]
+    fewest_people: int | None
+    risk: float | None
+
+
+def receipt(releases: Sequence[Path], mapping: Path, person: str) -> Receipt:
+    """Return what releases show of a person; private.
 
     Parameters
     ----------
@@ -292,23 +333,12 @@ def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, A
     person:
         The true id. What was erased has no entry any more, and cannot be told.
 
-    Returns
-    -------
-    dict
-        `releases`: those that show the person, each with `published_id`, `values` and `ties` as
-        shown; `value_at`, the published id that shows the sensitive one of them; `candidates`, the
-        protection set by the strict verifier, and `people` among them; `linked_candidates` and
-        `linked_people`, those left to an attacker that links all releases so far; `changed_alike`:
-        of those left, how many gained and lost neighbours of the same quasi-identifiers since the
-        release before, None where nothing of the person changed. `fewest_people` and `risk`, 1 over
-        it: the greatest of any release.
-
     Raises
     ------
     ReleaseUnreadable, InvalidGraph
         If files are missing, damaged, or do not fit each other.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[ShownPerson] = []
     before: _ReleaseOfPerson | None = None
     left: set[str] = set()
     for folder in release_folders(releases):
@@ -325,53 +355,48 @@ def receipt(releases: Sequence[Path], mapping: Path, person: str) -> dict[str, A
         left = left & candidates if follows else candidates
         alike = _changed_alike(before, now, left) if follows and before is not None else None
         rows.append(
-            {
-                "release_id": release.manifest.release_id,
-                "sequence_id": release.manifest.sequence_id,
-                "nominal_time": release.manifest.nominal_time,
-                "published_id": own,
-                "values": {
+            ShownPerson(
+                release_id=release.manifest.release_id,
+                sequence_id=release.manifest.sequence_id,
+                nominal_time=release.manifest.nominal_time,
+                published_id=own,
+                values={
                     name: column[release.ids.index(at[name])]
                     for name, column in release.columns.items()
                 },
-                "value_at": value_at,
-                "ties": len(now.ties[own]),
-                "candidates": len(candidates),
-                "people": _people(candidates, owners),
-                "linked_candidates": len(left),
-                "linked_people": _people(left, owners),
-                "changed_alike": alike,
-            }
+                value_at=value_at,
+                ties=len(now.ties[own]),
+                candidates=len(candidates),
+                people=_people(candidates, owners),
+                linked_candidates=len(left),
+                linked_people=_people(left, owners),
+                changed_alike=alike,
+            )
         )
         before = now
-    fewest = min((row["linked_people"] for row in rows), default=None)
-    return {
-        "person": person,
-        "releases": rows,
-        "fewest_people": fewest,
-        "risk": None if fewest is None else round(1 / fewest, 6),
-    }
+    fewest = min((row.linked_people for row in rows), default=None)
+    return Receipt(person, rows, fewest, None if fewest is None else round(1 / fewest, 6))
 
 
-def describe_receipt(found: Mapping[str, Any]) -> str:
+def describe_receipt(found: Receipt) -> str:
     """Return a receipt as text."""
-    if not found["releases"]:
+    if found.risk is None:
         return "no release shows this person, or what showed it was erased"
     lines = []
-    for row in found["releases"]:
-        values = ", ".join(f"{name} {value}" for name, value in row["values"].items())
+    for row in found.releases:
+        values = ", ".join(f"{name} {value}" for name, value in row.values.items())
         lines += [
-            f"{row['release_id']}: shown as {row['published_id']}: {values}; {row['ties']:,} ties",
+            f"{row.release_id}: shown as {row.published_id}: {values}; {row.ties:,} ties",
             (
-                f"  candidates {row['candidates']:,}, people among them {row['people']:,}; over "
-                f"all releases so far {row['linked_candidates']:,}, people "
-                f"{row['linked_people']:,}; changed alike "
-                f"{text_of(row['changed_alike'], ',', 'nothing changed')}"
+                f"  candidates {row.candidates:,}, people among them {row.people:,}; over "
+                f"all releases so far {row.linked_candidates:,}, people "
+                f"{row.linked_people:,}; changed alike "
+                f"{text_of(row.changed_alike, ',', 'nothing changed')}"
             ),
         ]
     lines.append(
         "chance of a guess by an attacker that links all releases: "
-        f"{found['risk']:.3f} at most, 1 over {found['fewest_people']:,} people; a tie shown may "
+        f"{found.risk:.3f} at most, 1 over {found.fewest_people:,} people; a tie shown may "
         "be invented, a true one hidden"
     )
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import convert
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from ktsafe.assess.attacks.neighbourhoods import NAME as STRUCTURE
 from ktsafe.assess.report.charts import RiskCurve, RiskPoint
@@ -98,6 +98,67 @@ class Assessed(msgspec.Struct, frozen=True):
     question: str
     attacks: list[str]
     answers: list[str]
+
+
+class TrueAndReleased(msgspec.Struct, frozen=True):
+    """A figure of structure of both graphs: `off` beyond 20%."""
+
+    what: str
+    true: float
+    released: float
+    off: bool
+
+
+class Waiting(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a release does not show yet, and for how many releases."""
+
+    what: str
+    count: int
+    releases_max: int | None
+    releases_median: float | None = None
+
+
+class LeastProtected(msgspec.Struct, frozen=True):
+    """The groups of people with fewest real candidates, never by id."""
+
+    people: int
+    fewest_real: int | None
+    risk_mean: float | None
+    below_k: int | None
+    above_alpha: int
+    by_inserted_only: int
+    by_true_degree: list[BandOfPeople]
+    by_class_size: list[BandOfPeople]
+
+
+class CostOfRelease(msgspec.Struct, frozen=True):
+    """The cost in its parts, beside what other releases would cost."""
+
+    parts: dict[str, int]
+    total: int
+    k_copies: int
+    nothing: int
+    edge_cost_share: float | None
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """The few figures of a release that are followed over time."""
+
+    release_id: str
+    nominal_time: str | None
+    vertices: int
+    edges: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    f1_latest: float | None
+    new_ties_shown: float | None
+    ended_ties_shown: float | None
+    newcomers_shown: float | None
+    edge_cost_share: float | None
+    below_k_real: float | None
+    fewest_candidates: int | None
+    people_not_shown: float | None
 
 
 GOOD: Final = "Every guarantee is kept for everybody, and no attack exceeds its bound"
@@ -291,14 +352,8 @@ OFF: Final = 0.2
 """Relative error of a figure of structure from which on the report marks it."""
 
 
-def structure(utility: Utility) -> list[dict[str, Any]]:
-    """Return figures of structure that are known of both graphs.
-
-    Returns
-    -------
-    list of dict
-        `what`, `true`, `released`, and whether these are `off` by more than 20%.
-    """
+def structure(utility: Utility) -> list[TrueAndReleased]:
+    """Return figures of structure that are known of both graphs."""
     true, shown, paths = utility.original, utility.released, utility.paths
     rows = [
         ("Ties a person", true.mean_degree, shown.mean_degree),
@@ -316,25 +371,25 @@ def structure(utility: Utility) -> list[dict[str, Any]]:
         for name, value in true.assortativity.items()
     ]
     return [
-        {"what": what, "true": one, "released": other, "off": abs(other - one) > OFF * abs(one)}
+        TrueAndReleased(what, one, other, abs(other - one) > OFF * abs(one))
         for what, one, other in rows
         if one is not None and other is not None
     ]
 
 
-def least_protected(audit: Audit) -> dict[str, Any]:
+def least_protected(audit: Audit) -> LeastProtected:
     """Return the groups with fewest real candidates, never by id."""
     real, privacy = fewest_people(audit), audit.privacy
-    return {
-        "people": privacy.all.vertices,
-        "fewest_real": real.min if real else None,
-        "risk_mean": privacy.all.k_real.risk_mean,
-        "below_k": real.below_k if real else None,
-        "above_alpha": sensitive_people(audit),
-        "by_inserted_only": privacy.protected_by_inserted_only.vertices,
-        "by_true_degree": [_band(group) for group in privacy.by_true_degree],
-        "by_class_size": [_band(group) for group in privacy.by_class_size],
-    }
+    return LeastProtected(
+        people=privacy.all.vertices,
+        fewest_real=real.min if real else None,
+        risk_mean=privacy.all.k_real.risk_mean,
+        below_k=real.below_k if real else None,
+        above_alpha=sensitive_people(audit),
+        by_inserted_only=privacy.protected_by_inserted_only.vertices,
+        by_true_degree=[_band(group) for group in privacy.by_true_degree],
+        by_class_size=[_band(group) for group in privacy.by_class_size],
+    )
 
 
 def _band(group: GroupOfBand) -> BandOfPeople:
@@ -342,7 +397,7 @@ def _band(group: GroupOfBand) -> BandOfPeople:
     return BandOfPeople(group.first, group.last, group.vertices, real.min, real.share, above)
 
 
-def waiting(audit: Audit) -> list[dict[str, Any]]:
+def waiting(audit: Audit) -> list[Waiting]:
     """Return what the release does not show yet.
 
     How much, and for how many releases at most.
@@ -350,8 +405,8 @@ def waiting(audit: Audit) -> list[dict[str, Any]]:
     cost, held, suppressed = audit.cost, audit.sequence, audit.suppressed
     others = suppressed.people_with_other_quasi_identifiers
     rows = [
-        ("People not shown", cost.deleted_vertices, held and held.withheld_age_max),
-        ("Ties hidden", cost.deleted_edges, held and held.held_edge_age_max),
+        ("People not shown", cost.deleted_vertices, held.withheld_age_max if held else None),
+        ("Ties hidden", cost.deleted_edges, held.held_edge_age_max if held else None),
         ("of these, ties of people not shown", cost.edges_of_withheld, None),
         # Both count the same people; a sequence tells it better.
         ("People with another quasi-identifier than the true one", held.held_values, None)
@@ -362,29 +417,18 @@ def waiting(audit: Audit) -> list[dict[str, Any]]:
     if held:
         words = "Ties of departed people still shown"
         rows.append((words, held.residual_edges, held.residual_age_max))
-    found: list[dict[str, Any]] = [
-        {"what": words, "count": count, "releases_max": age} for words, count, age in rows
-    ]
+    found = [Waiting(*row) for row in rows]
     if audit.audit and (lacks := audit.audit.figures.containment):
-        found[0]["releases_median"] = lacks.withheld_releases_median
+        found[0] = replace(found[0], releases_median=lacks.withheld_releases_median)
     return found
 
 
-def cost(audit: Audit) -> dict[str, Any]:
+def cost(audit: Audit) -> CostOfRelease:
     """Return the cost in its parts, beside what other releases would cost."""
     figures, edges = audit.cost, audit.usefulness.edges
-    return {
-        "parts": {
-            "unowned_vertices": figures.unowned_vertices,
-            "deleted_vertices": figures.deleted_vertices,
-            "inserted_edges": figures.inserted_edges,
-            "deleted_edges": figures.deleted_edges,
-        },
-        "total": figures.total,
-        "k_copies": figures.k_copies,
-        "nothing": edges.true,
-        "edge_cost_share": edges.cost_share,
-    }
+    names = ("unowned_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
+    parts = {name: getattr(figures, name) for name in names}
+    return CostOfRelease(parts, figures.total, figures.k_copies, edges.true, edges.cost_share)
 
 
 def assessment(attacks: Sequence[SharpestResult]) -> list[Assessed]:
@@ -396,25 +440,24 @@ def assessment(attacks: Sequence[SharpestResult]) -> list[Assessed]:
     return rows
 
 
-def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
-    """Return the few figures of a release that are followed over time."""
+def _drift(told: ReleaseWithFigures) -> Drift:
     audit, edges = told.audit, told.audit.usefulness.edges
     followed, real = audit.freshness, fewest_people(audit)
     candidates = audit.published.candidates.min if audit.published else None
-    return {
-        "release_id": told.manifest.release_id,
-        "nominal_time": told.manifest.nominal_time,
-        "vertices": audit.size.released.vertices,
-        "edges": audit.size.released.edges,
-        "precision": edges.precision,
-        "recall": edges.recall,
-        "f1": edges.f1,
-        "f1_latest": followed and followed.latest.f1,
-        "new_ties_shown": followed and followed.ties[RECENT].shown,
-        "ended_ties_shown": followed and followed.ended[RECENT].shown,
-        "newcomers_shown": followed and followed.newcomers[RECENT].shown,
-        "edge_cost_share": edges.cost_share,
-        "below_k_real": share(real.below_k if real else None, audit.privacy.all.vertices),
-        "fewest_candidates": candidates or audit.privacy.all.k_claimed.min,
-        "people_not_shown": share(audit.cost.deleted_vertices, audit.usefulness.vertices.true),
-    }
+    return Drift(
+        release_id=told.manifest.release_id,
+        nominal_time=told.manifest.nominal_time,
+        vertices=audit.size.released.vertices,
+        edges=audit.size.released.edges,
+        precision=edges.precision,
+        recall=edges.recall,
+        f1=edges.f1,
+        f1_latest=followed.latest.f1 if followed else None,
+        new_ties_shown=followed.ties[RECENT].shown if followed else None,
+        ended_ties_shown=followed.ended[RECENT].shown if followed else None,
+        newcomers_shown=followed.newcomers[RECENT].shown if followed else None,
+        edge_cost_share=edges.cost_share,
+        below_k_real=share(real.below_k if real else None, audit.privacy.all.vertices),
+        fewest_candidates=candidates or audit.privacy.all.k_claimed.min,
+        people_not_shown=share(audit.cost.deleted_vertices, audit.usefulness.vertices.true),
+    )

@@ -236,9 +236,9 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
     params = {row["name"]: row["value"] for row in content["parameters"]}
     schema, people = content["attributes"], safety["people"]
     ran = sorted({each.attack for each in safety["attacks"]})
-    cost = content["cost"]["parts"]
+    cost = content["cost"].parts
     fewest = None if people is None else people.min
-    mean = content["least_protected"]["risk_mean"]
+    mean = content["least_protected"].risk_mean
     risk_max = None if not fewest else 1 / fewest
     answers = {row.risk: "; ".join(row.answers) or NOT_MEASURED for row in content["assessment"]}
     curve = _curve(safety["risk_curve"])
@@ -247,7 +247,7 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
         "verdict": f"{safety['title']}.",
         "data": f"A social network: {size.vertices:,} vertices, {size.edges:,} ties; "
         f"release {content['release_id']}, as of {content['nominal_time'] or 'no stated time'}.",
-        "people": f"{number(content['least_protected']['people'])} people are shown.",
+        "people": f"{number(content['least_protected'].people)} people are shown.",
         "type": "A graph with categorical attributes, one record a person, and ties between them; "
         + ("one release." if content["releases"] == 1 else "releases that can be linked."),
         "attributes": f"Quasi-identifiers: {', '.join(schema['quasi_identifiers'])}; sensitive: "
@@ -312,7 +312,7 @@ def _curve(curve: RiskCurve | None) -> str:
 
 
 def _again(content: Mapping[str, Any]) -> str:
-    below = number(content["least_protected"]["below_k"])
+    below = number(content["least_protected"].below_k)
     return (
         "Every release is verified before it goes out, and attacked where `[attack]` asks for it; "
         f"{content['releases']:,} so far, {len(content['found_wanting']):,} of the earlier ones "

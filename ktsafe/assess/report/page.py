@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from ktsafe import Anonymized, AttributedGraph, PrivacyParams
 from ktsafe.assess.report import charts
-from ktsafe.assess.report.content import ReleaseWithFigures, SharpestResult, content
+from ktsafe.assess.report.content import Drift, ReleaseWithFigures, SharpestResult, content
 from ktsafe.assess.report.words import DRIFT, KINDS, NOT_COVERED
 from ktsafe.assess.utility import measured
 from ktsafe.audit import ReleaseAudit
@@ -130,16 +130,16 @@ def _freshness(found: ToldFreshness) -> list[list[str]]:
     return rows
 
 
-def _drift(rows: Sequence[Mapping[str, Any]]) -> list[tuple[ET.Element, str, Keys]]:
+def _drift(rows: Sequence[Drift]) -> list[tuple[ET.Element, str, Keys]]:
     """Return how the figures went over the releases.
 
     Charts with their titles and keys.
     """
-    labels = [(row["nominal_time"] or row["release_id"])[:10] for row in rows]
+    labels = [(row.nominal_time or row.release_id)[:10] for row in rows]
     return [
         (
             charts.lines(
-                [(style, [row[key] for row in rows]) for style, key, _ in lines],
+                [(style, [getattr(row, key) for row in rows]) for style, key, _ in lines],
                 labels,
                 about,
                 level=1.0 if title.startswith("Cost") else None,
@@ -149,7 +149,7 @@ def _drift(rows: Sequence[Mapping[str, Any]]) -> list[tuple[ET.Element, str, Key
             [(style, word) for style, _, word in lines if word],
         )
         for title, about, lines in DRIFT
-        if any(row[key] is not None for row in rows for _, key, _ in lines)
+        if any(getattr(row, key) is not None for row in rows for _, key, _ in lines)
     ]
 
 

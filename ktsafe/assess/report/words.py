@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 NOT_COVERED: Final = (
     "Whether a tie that is shown is true, and whether a vertex is a person.",
@@ -116,7 +116,7 @@ DRIFT: Final = (
 
 
 def parameters(
-    params: Mapping[str, Any],
+    params: Mapping[str, int | str],
     window: str | int | None,
     values: str,
     ties: str | Sequence[str] = "any",

@@ -37,8 +37,8 @@ def test_figures_are_those_of_the_audit() -> None:
     """Nothing is computed twice: what the audit tells stands in the report as it is."""
     audit, found = figures(), private()
     assert to_builtins(found["utility"]["usefulness"]) == audit["usefulness"]
-    assert found["cost"]["total"] == audit["cost"]["total"]
-    assert found["least_protected"]["fewest_real"] == audit["privacy"]["all"]["k_real"]["min"]
+    assert found["cost"].total == audit["cost"]["total"]
+    assert found["least_protected"].fewest_real == audit["privacy"]["all"]["k_real"]["min"]
     assert to_builtins(found["utility"]["degree_bands"]) == audit["utility"]["degree_bands"]
     text = json.dumps(to_builtins(found), allow_nan=False)
     assert json.loads(text) == msgspec.json.decode(msgspec.json.encode(found))
@@ -185,7 +185,7 @@ def test_drift_has_a_row_per_release() -> None:
     """In the order of publication; a single release has no drift."""
     assert private()["drift"] == []
     rows = private(3)["drift"]
-    assert [row["release_id"] for row in rows] == ["000001-X", "000002-X", "000003-X"]
+    assert [row.release_id for row in rows] == ["000001-X", "000002-X", "000003-X"]
 
 
 def test_parameters_are_told_in_words() -> None:
@@ -253,7 +253,7 @@ def test_structure_is_told_of_both_graphs_and_marked_where_it_is_off() -> None:
             released=replace(utility.released, **shown),
         )
     )
-    told = {row["what"]: (row["true"], row["released"], row["off"]) for row in rows}
+    told = {row.what: (row.true, row.released, row.off) for row in rows}
     assert (
         told.items()
         >= {

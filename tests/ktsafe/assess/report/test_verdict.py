@@ -127,6 +127,9 @@ def test_a_past_release_found_wanting_stays_marked(case: str, tmp_path: Path) ->
     (tmp_path / "000002-X").mkdir()
     (tmp_path / "000002-X" / "audit.json").write_text("{")
     marked = found_wanting(tmp_path)
+    (unread,) = marked.pop("000002-X")
+    assert "cannot be read" in unread.says
+    assert "backup" in unread.do
     assert list(marked) == ([] if is_open else ["000001-X"])
     told_of = {name: [{"says": e.says, "do": e.do} for e in each] for name, each in marked.items()}
     lines = lines_of({"state": "x", "releases": [], "problems": [], "found_wanting": told_of})
