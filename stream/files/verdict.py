@@ -22,6 +22,9 @@ BROKEN: Final = frozenset({"withdrawn", "guarantee", "attack"})
 """Kinds of findings with which a release should not be in use."""
 RISK_CURVE: Final = "risk_curve"
 
+SHARE_BELOW_ONE: Final = 0.999999
+"""Shares have six places: one broken of millions is not rounded away."""
+
 BOUNDED: Final = ("one_hop", "sensitive_inference", "denoised", "two_hops")
 """Attacks on a single release that have a bound: without one of them the judgement is open."""
 
@@ -130,6 +133,8 @@ def _guarantee(
     words: str, worst: float, bound: float, broken: int, whole: int | None, by: str
 ) -> Guarantee:
     kept = 1.0 if not broken else share((whole or 0) - broken, whole)
+    if broken and kept == 1:
+        kept = SHARE_BELOW_ONE
     return Guarantee(words, worst, bound, kept, by)
 
 

@@ -61,6 +61,10 @@ def change_of(path: str, value: Any) -> Callable[[Figures], None]:
 FEW = {"vertices": 200, "min": 3, "below_k": 7}
 CASES: dict[str, tuple[str, Callable[[Figures], None]]] = {
     "candidates below k": ("broken", change_of("privacy.all.k_claimed.below_k", 1)),
+    "one of three million below k": (
+        "broken",
+        change_of("privacy.all", {"vertices": 3_000_000, "k_claimed": {"min": 4, "below_k": 1}}),
+    ),
     "sensitive share above alpha": ("broken", change_of("privacy.all.alpha.above_alpha", 1)),
     "auditor says no": ("broken", change_of("audit.safe", False)),
     "candidates over all releases": (
