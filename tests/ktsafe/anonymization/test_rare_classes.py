@@ -94,8 +94,9 @@ def test_no_more_values_are_hidden_than_a_class_has_too_many() -> None:
     found = prepared(graph, 10)
     missing = [v for v in range(400) if found.values(v)["s"] == "-"]
     assert int(found.is_sensitive.sum()) == 80
-    assert sum(v < 120 for v in missing) == 40
-    assert len(missing) == 200
+    hidden = [v for v in missing if v < 120]
+    assert (len(hidden), len(missing)) == (40, 200)
+    assert hidden[-1] > 60  # At random, not in their order.
 
 
 def test_whose_value_is_missing_anyway_is_no_company() -> None:

@@ -228,9 +228,10 @@ def test_readers_are_told(made, releases, tmp_path):
         ktsafe.read(releases[1], key=key)
     with pytest.raises(NotARelease, match="another key"):
         ktsafe.read(releases[4], key=other)
-    shutil.rmtree(releases[3])
-    with pytest.raises(NotARelease, match="missing"):
-        ktsafe.read(releases[1].parent, key=key)
+    for gone, match in ((3, "missing"), (2, "not signed")):
+        shutil.rmtree(releases[gone])
+        with pytest.raises(NotARelease, match=match):
+            ktsafe.read(releases[1].parent, key=key)
 
 
 def test_a_withdrawn_release_is_refused_with_the_reason(releases):

@@ -9,10 +9,11 @@ import pytest
 from msgspec import convert, to_builtins
 
 from ktsafe.sequence import SequenceOptions
-from ktsafe.stream.files.audit_model import Audit
+from ktsafe.stream.files.audit_model import AttackResult, Audit
 from ktsafe.stream.files.release_figures import (
     recent_releases,
     secrets_of,
+    sharpest,
     worth_in_words,
 )
 from ktsafe.stream.monitoring.board import StatusBoard
@@ -63,6 +64,22 @@ def test_figures_are_those_of_the_audit(tmp_path: Path) -> None:
         assert "sequence" in secrets.candidates
         claimed = secrets.candidates["claimed"]
         assert claimed.least is None or claimed.least >= PARAMS.k
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_variant_that_found_most_stands_for_an_attack(order: int) -> None:
+    """Of promised ones the furthest beyond; without targets there is none."""
+
+    def variant(value: float, promise: float | None = None, targets: int = 9) -> AttackResult:
+        result = {"attack": f"one_hop.{value}", "measure": "share", "targets": targets}
+        result |= {"value": value, "interval": (value - 0.1, value + 0.1), "promise": promise}
+        result |= {"control": 0, "without_target": None, "is_broken": False}
+        return convert({**result, "figures": {}, "bands": {}}, AttackResult)
+
+    free = [variant(0.2), variant(0.4), variant(0.9, targets=0)]
+    both = [*free, variant(0.3, 0.1), variant(0.35, 0.3)]
+    assert sharpest(free[::order])["one_hop"].value == 0.4
+    assert sharpest(both[::order])["one_hop"].value == 0.3
 
 
 def test_a_restart_knows_the_last_releases(tmp_path: Path) -> None:

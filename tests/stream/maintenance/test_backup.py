@@ -20,6 +20,7 @@ from ktsafe.stream.config.places import RESTORING, STORE, check_finished
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.private_audits import marker, note, noted
 from ktsafe.stream.maintenance import backup
+from ktsafe.stream.maintenance.erasure import noted_since
 from ktsafe.stream.service.housekeeping import check_parts
 from tests import running, services
 from tests.memory_connectors import Crash
@@ -344,6 +345,8 @@ def test_a_restoration_names_who_was_erased_since(tmp_path, capsys, monkeypatch)
     notes = tmp_path / "site" / "state.erased"
     assert stat.S_IMODE(notes.stat().st_mode) == 0o600
     assert first not in notes.read_text()
+    moment = json.loads(notes.read_text())["at_us"]
+    assert [len(noted_since(private, moment + later) or []) for later in (0, 1)] == [1, 0]
     said = restored_from(tmp_path / "later")
     assert "back " not in said
     said = restored_from(tmp_path / "early")
