@@ -147,7 +147,7 @@ kernels: $(STAMP) ## compile all kernels for this Python and platform, and put t
 	rm -rf build/kernels ktsafe/kernels/kernels-*
 	mkdir -p build/kernels
 	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= \
-		$(RUN) -m ktsafe.stream.process.toy_runs
+		$(RUN) -m ktsafe.stream.warm
 	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.kernels.shipped_kernels
 
 wheel: $(STAMP) ## build the wheels into ./dist; after `make kernels` ktsafe's holds them

@@ -1,6 +1,6 @@
 """Compiled kernels as one file of the wheel.
 
-It is packed after `ktsafe.stream.process.toy_runs`, and unpacked where no kernel is compiled yet.
+It is packed after `ktsafe.stream.warm`, and unpacked where no kernel is compiled yet.
 
 The file lies beside this module, for one digest of the kernels
 (`ktsafe.kernels.kernel_cache`), one system and one kind of processor. Compiled kernels are

@@ -23,7 +23,7 @@ PARTS: Final = {
     "search": ("anonymization/",),
     "judges": ("audit/", "verify/_stars"),
 }
-"""Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
+"""Runs of `ktsafe.stream.warm`, and which files of kernels each of them compiles.
 
 The first folder is compiled by this run alone, so it tells whether the run is needed.
 """
@@ -75,7 +75,7 @@ def _beside(parts: Sequence[str]) -> Iterator[Callable[[Progress], None]]:
     What fails there is compiled when it is needed.
     """
     total, first = _declared(parts), len(_compiled())
-    command = [sys.executable, "-m", "ktsafe.stream.process.toy_runs"]
+    command = [sys.executable, "-m", "ktsafe.stream.warm"]
     runs = [[part] for part in parts]
     if tuple(parts) == FIRST:
         runs[1].insert(0, "ending")

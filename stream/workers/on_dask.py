@@ -96,7 +96,7 @@ def check_code(wanted: str) -> None:
     if code_digest() != wanted:
         raise WorkerRefuses("A worker has another version of ktsafe, numpy or numba.")
     if problem or is_cold("anonymization"):
-        msg = "A worker has no kernels: `python -m ktsafe.stream.process.toy_runs` makes them."
+        msg = "A worker has no kernels: `python -m ktsafe.stream.warm` makes them."
         raise WorkerRefuses(msg)
 
 

@@ -12,13 +12,15 @@ import sys
 import threading
 from pathlib import Path
 
-from ktsafe.stream import cli  # settles where kernels are kept, before one is imported
+from ktsafe.stream import (
+    cli,  # settles where kernels are kept, before one is imported
+    warm,
+)
 from ktsafe.stream.commands import run as _run_command  # noqa: F401 -- to have it loaded
-from ktsafe.stream.process import toy_runs
 from ktsafe.stream.service import assembly as _assembly  # noqa: F401
 from tests import launcher
 
-toy_runs.search()
+warm.search()
 assert threading.active_count() == 1, "a fork would lack a thread"
 
 

@@ -160,7 +160,13 @@ def test_images_hold_nothing_that_no_hash_of_ours_vouches_for() -> None:
 def test_the_image_is_built_in_layers_that_last() -> None:
     """What is fetched is a layer before the sources, which are before the kernels; all exist."""
     text = (OPS / "Containerfile").read_text(encoding="utf-8").partition("FROM ${BASE}\n")[0]
-    order = ("COPY constraints-run.txt", "--require-hashes", "COPY ktsafe", "pip wheel", "toy_runs")
+    order = (
+        "COPY constraints-run.txt",
+        "--require-hashes",
+        "COPY ktsafe",
+        "pip wheel",
+        "stream.warm",
+    )
     places = [text.index(step) for step in order]
     assert places == sorted(places)
     copied = [

@@ -147,7 +147,7 @@ for name, module in list(sys.modules.items()):
 @pytest.mark.timeout(1200)
 def test_a_second_run_compiles_nothing() -> None:
     """After the toy runs they find all kernels compiled, and so does a release."""
-    runs = [sys.executable, "-m", "ktsafe.stream.process.toy_runs"]
+    runs = [sys.executable, "-m", "ktsafe.stream.warm"]
     subprocess.check_call(runs, stdout=subprocess.DEVNULL)
     assert subprocess.check_output(runs, text=True) == "0\n"
     assert len([*Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")]) > 50
@@ -158,8 +158,8 @@ def test_a_second_run_compiles_nothing() -> None:
 
 RUN_PART = """
 import sys
-from ktsafe.stream.process import toy_runs
-toy_runs.RUNS[sys.argv[1]]()
+from ktsafe.stream import warm
+warm.RUNS[sys.argv[1]]()
 for name, module in list(sys.modules.items()):
     if name.startswith("ktsafe.") and name.endswith("_core"):
         if any(getattr(one, "signatures", None) for one in vars(module).values()):

@@ -1,6 +1,6 @@
-"""Toy runs for the kernels that they compile.
+"""Compiled kernels, made by toy runs.
 
-    python -m ktsafe.stream.process.toy_runs [search|ending|judges...]
+    python -m ktsafe.stream.warm [search|ending|judges...]
 
 Without a name all of them: a service's first release, and workers, then find what they need.
 
