@@ -149,5 +149,5 @@ def test_a_purpose_has_draws_of_its_own(bits: Any) -> None:
 
 def test_other_words_are_refused() -> None:
     """The error names both."""
-    with pytest.raises(InvalidParams, match="exchanged or in place"):
+    with pytest.raises(InvalidParams, match="'exchanged' or 'in place'"):
         AnonymizeOptions(values="hidden")  # type: ignore[arg-type]
