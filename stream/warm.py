@@ -1,6 +1,6 @@
 """Compiled kernels, made by toy runs.
 
-    python -m ktsafe.stream.warm [search|ending|judges...]
+    python -m ktsafe.stream.warm [search|ending|judges|attacks...]
 
 Without a name all of them: a service's first release, and workers, then find what they need.
 
@@ -26,10 +26,11 @@ from ktsafe import AttributedGraph, PrivacyParams, anonymize
 from ktsafe.anonymization.pair_edges import realize
 from ktsafe.anonymization.pair_program import Pair, solve
 from ktsafe.anonymization.rewiring import exchanged
-from ktsafe.audit import audit_release
+from ktsafe.audit import audit_release, trace
 from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.stream.assessment import assessment, is_installed
 from ktsafe.stream.process.process import collect_seldom
 from ktsafe.verify import verify_graph
 
@@ -94,6 +95,14 @@ def judges() -> None:
         )
 
 
+def attacks() -> None:
+    """Attack the toy graph itself, where what attacks is installed."""
+    if is_installed():
+        graph, params, rng = _toy()
+        traced = trace(graph, graph, np.arange(graph.n_vertices))
+        assessment("Compiling").attacked(traced, params, ("one_hop",), rng)
+
+
 def _toy() -> tuple[AttributedGraph, PrivacyParams, np.random.Generator]:
     rng = np.random.default_rng(1)
     return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5), rng
@@ -107,7 +116,7 @@ def n_compiled() -> int:
     return sum(sum(one.stats.cache_misses.values()) for one in kernels)
 
 
-RUNS = {"search": search, "ending": ending, "judges": judges}
+RUNS = {"search": search, "ending": ending, "judges": judges, "attacks": attacks}
 
 if __name__ == "__main__":
     collect_seldom()  # numba makes millions of objects, hardly any of which are garbage.

@@ -40,7 +40,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="by the clock, for all")
     given = parser.parse_args()
     possible = [name for name in BENCHMARKS if BENCHMARKS[name].of_program or not given.at]
-    names = given.only.split(",") if given.only else possible
+    short = [name for name in possible if not BENCHMARKS[name].is_long]
+    names = given.only.split(",") if given.only else short
     if unknown := sorted(set(names) - set(possible)):
         parser.error(f"there is no {unknown[0]!r}; there are: {', '.join(possible)}")
     ends_s = time.monotonic() + given.seconds

@@ -6,7 +6,8 @@
 `--of release`: a uniform network of ten quasi-identifier tuples is written as CSV, then `ktsafe
 anonymize` with one thread and its defaults, whose JSON tells F1 of its ties, and `ktsafe verify`
 of what it made. `--of demo`: `ktsafe demo`, thirteen releases. Each is done in small first, so that
-kernels are compiled; only what follows counts. Prints core seconds of all processes, and a hash of
+kernels are compiled; only what follows counts. `--of cold`: the first release of `ktsafe demo`
+where no kernel is compiled. Prints core seconds of all processes, and a hash of
 the edges of the release or how many releases there are: those of the demo are drawn anew each time.
 
 The options are those of 41a828f, so `--program` may be of any revision since then.
@@ -19,6 +20,7 @@ import csv
 import gzip
 import hashlib
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -38,7 +40,7 @@ PROGRAM = Path(sys.executable).with_name("ktsafe")
 def main() -> int:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--of", choices=("release", "demo"), default="release", dest="what")
+    parser.add_argument("--of", choices=("release", "demo", "cold"), default="release", dest="what")
     parser.add_argument("--program", type=Path, default=PROGRAM, help="ktsafe of a revision")
     parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--ties", type=int, default=1_000_000)
@@ -47,6 +49,8 @@ def main() -> int:
         program, room = given.program.absolute(), Path(folder)
         if given.what == "demo":
             found = _demo(program, room)
+        elif given.what == "cold":
+            found = _cold(program, room)
         else:
             found = _release(program, room, given.people, given.ties)
     print(json.dumps(found), flush=True)
@@ -78,8 +82,17 @@ def _release(program: Path, room: Path, people: int, ties: int) -> dict[str, flo
 def _demo(program: Path, room: Path) -> dict[str, float | str]:
     _core_s(program, "demo", f"--dir={room / 'small'}", "--people=300", "--days=40", "--port=0")
     core_s, _ = _core_s(program, "demo", f"--dir={room / 'demo'}", "--port=0")
-    manifests = list((room / "demo" / "releases").glob("*/manifest.json"))
-    return {"core_s": core_s, "releases": len(manifests)}
+    return {"core_s": core_s, "releases": _n_releases(room)}
+
+
+def _cold(program: Path, room: Path) -> dict[str, float | str]:
+    os.environ["NUMBA_CACHE_DIR"] = str(room / "kernels")
+    core_s, _ = _core_s(program, "demo", f"--dir={room / 'demo'}", "--days=1", "--port=0")
+    return {"core_s": core_s, "releases": _n_releases(room)}
+
+
+def _n_releases(room: Path) -> int:
+    return len(list((room / "demo" / "releases").glob("*/manifest.json")))
 
 
 def _write(folder: Path, graph: AttributedGraph) -> None:

@@ -19,6 +19,9 @@ from typing import Final
 
 _HASH: Final = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{10,64}\b")
 """Digits and letters: neither a count nor a word."""
+_FURTHER: Final = ("-m", "lab.benchmarks.bench_further")
+_FOURTH: Final = r"(?s)000004.*?  all +([0-9.]+)"
+"""What `bench_further` prints of the fourth release: two are kept in memory by then."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Benchmark:
         Finds its core seconds there, where it prepares what it measures.
     of_program:
         Whether `--program` names the program that is measured, this revision's or an older one's.
+    is_long:
+        Whether it runs only if named.
     """
 
     arguments: Sequence[str]
@@ -45,6 +50,7 @@ class Benchmark:
     figure: str | None = None
     core_s: str | None = None
     of_program: bool = False
+    is_long: bool = False
 
 
 BENCHMARKS: Final[Mapping[str, Benchmark]] = MappingProxyType(
@@ -66,9 +72,37 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = MappingProxyType(
             of_program=True,
         ),
         "further": Benchmark(
-            ("-m", "lab.benchmarks.bench_further", "--effort", "fast"),
+            (*_FURTHER, "--effort", "fast"),
             "100,000 people and 1,000,000 ties in the service; core seconds of the fourth release",
-            core_s=r"(?s)000004.*?  all +([0-9.]+)",
+            core_s=_FOURTH,
+        ),
+        "further-300k": Benchmark(
+            (*_FURTHER, "--vertices", "300000", "--edges", "3000000"),
+            "300,000 people and 3,000,000 ties in the service; core seconds of the fourth release",
+            core_s=_FOURTH,
+            is_long=True,
+        ),
+        "further-1m": Benchmark(
+            (*_FURTHER, "--vertices", "1000000", "--edges", "10000000"),
+            "A million people and ten million ties in the service; core seconds of the fourth "
+            "release, and the peak of all four",
+            core_s=_FOURTH,
+            is_long=True,
+        ),
+        "cold": Benchmark(
+            ("-m", "lab.benchmarks.by_revision.commands", "--of", "cold"),
+            "`ktsafe demo` of one day, no kernel compiled: to the first verified release",
+            "releases",
+            r'"releases": ([0-9]+)',
+            r'"core_s": ([0-9.]+)',
+            of_program=True,
+        ),
+        "k-degree": Benchmark(
+            ("-m", "lab.benchmarks.bench_k_degree"),
+            "A release of 10,000 people and 100,000 ties, kernels compiled",
+            "core seconds of k-degree",
+            r'"k_degree": ([0-9.]+)',
+            r'"ktsafe": ([0-9.]+)',
         ),
         "demo": Benchmark(
             ("-m", "lab.benchmarks.by_revision.commands", "--of", "demo"),

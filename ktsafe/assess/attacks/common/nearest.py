@@ -206,7 +206,8 @@ class _Places:
         """
         size = len(self.classes)
         weights = [None, *([] if columns is None else columns.T)]
-        held = np.column_stack([np.bincount(self.location, each, size) for each in weights])
+        of_rows = [np.bincount(self.location, each, size) for each in weights]
+        held = np.column_stack(of_rows).astype(np.float64)  # One kind: compiled once.
         order = np.argsort(self.classes[near], kind="stable")
         known, own, asked = true[order], self.rows[near[order]], self.classes[near[order]]
         nearer, tied, nearest = np.zeros((3, len(near), held.shape[1]))
