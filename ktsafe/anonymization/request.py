@@ -60,7 +60,8 @@ class AnonymizeOptions:
     values: Values = "exchanged"
 
     def __post_init__(self) -> None:
-        for name, known in (("effort", Effort), ("aim", Aim), ("values", Values)):
+        options = {"effort": Effort, "rare_qi": RareQi, "aim": Aim, "values": Values}
+        for name, known in options.items():
             value, may_be = getattr(self, name), get_args(known)
             if value not in may_be:
                 msg = f"{name} cannot be {value!r}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from fractions import Fraction
 
@@ -74,10 +75,12 @@ def test_out_of_range_is_refused(changes: dict[str, object]) -> None:
         PrivacyParams(**changes)  # type: ignore[arg-type]
 
 
-def test_an_aim_of_another_name_is_refused() -> None:
-    """The message names those that there are."""
-    with pytest.raises(InvalidParams, match="no aim 'best'"):
-        AnonymizeOptions(aim="best")  # type: ignore[arg-type]
+@pytest.mark.parametrize("field", dataclasses.fields(AnonymizeOptions), ids=lambda each: each.name)
+def test_an_option_of_another_word_is_refused(field: dataclasses.Field[str]) -> None:
+    """The message names the option, the hint what there is."""
+    with pytest.raises(InvalidParams, match=f"{field.name} cannot be 'best'") as refused:
+        AnonymizeOptions(**{field.name: "best"})  # type: ignore[arg-type]
+    assert repr(field.default) in str(refused.value)
 
 
 @pytest.mark.parametrize("changes", [{"k": 1, "epsilon": 0, "t": 0}, {"t": 1, "alpha": 1}])
