@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.verify import verify_graph
 from ktsafe_lab.by_attribute import attribute_strategy
 from ktsafe_lab.by_attribute.attribute_strategy import (
@@ -20,6 +20,7 @@ from ktsafe_lab.by_attribute.attribute_strategy import (
     exact_edges,
     f1,
 )
+from ktsafe_lab.strategies import anonymize
 from lab.tests.by_attribute.hubs import fast, released, with_hubs
 from tests.ktsafe.anonymization.graphs import as_set, graph_of, treated
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
@@ -117,10 +118,6 @@ def differing_rows(graph: AttributedGraph, edges: np.ndarray, k: int) -> int:
 def test_the_same_seed_gives_the_same_release() -> None:
     """And another one another release."""
     graph = with_hubs(200, 20, seed=0)
-    options = AnonymizeOptions("fast", "attribute")
-    made = [
-        anonymize(graph, PrivacyParams(), rng=np.random.default_rng(seed), options=options)
-        for seed in (0, 0, 1)
-    ]
+    made = [anonymize(fast(graph, PrivacyParams(), seed), "attribute") for seed in (0, 0, 1)]
     edges = [as_set(each.graph.edges) for each in made]
     assert edges[0] == edges[1] != edges[2]
