@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, Infeasible, PrivacyParams, Schema, anonymize
@@ -118,6 +118,7 @@ def test_all_harmless_members_join_where_they_are_too_few() -> None:
 
 @settings(deadline=None)
 @given(graphs(), privacy_params(), st.integers(0, 2**32))
+@example(people([("x",)] * 5, "yyynn"), PrivacyParams(k=2, alpha="2/5"), 0)
 def test_a_missing_value_tells_no_more_than_alpha(
     graph: AttributedGraph, params: PrivacyParams, seed: int
 ) -> None:
