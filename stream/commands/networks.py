@@ -41,7 +41,6 @@ def inspect_files(
     """
     from ktsafe.graph.inputs.inspecting import inspect
     from ktsafe.graph.inputs.inspecting.inspected import lists_people
-    from ktsafe.graph.inputs.tables.names import chosen_columns
 
     if schema is not None:
         check_page(schema)

@@ -18,6 +18,7 @@ import typer
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.files.report_texts import check_page
 from ktsafe.stream.maintenance.cold_kernels import compiling_first
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import JsonAtEnd, hurried, say
@@ -94,7 +95,8 @@ def demo(
         ),
     ] = None,
     per_second: Annotated[
-        float | None, typer.Option(min=0.1, help="With --feed-to: at most so many events a second.")
+        float | None,
+        typer.Option(min=0.1, help="With --feed-to a topic: at most so many events a second."),
     ] = None,
     as_json: JsonAtEnd = False,
 ) -> int:
@@ -103,6 +105,9 @@ def demo(
     The network exists already; a year of changes follows as a feed. Started again with the same
     folder it finds the feed consumed and publishes nothing new.
     """
+    if per_second is not None and (feed_to is None or feed_to.suffix != ".toml"):
+        msg = "--per-second paces a feed onto a topic."
+        raise ConfigError(msg, hint="Give --feed-to the TOML file of a service.")
     if feed_to is not None:
         _feed(feed_to, people, days, seed, per_second, as_json=as_json)
         return Exit.OK
@@ -158,8 +163,14 @@ def _feed(
 
     from ktsafe.graph.datasets import social_feed
 
+    is_topic = to.suffix == ".toml"
+    if not is_topic and not to.name.endswith((".jsonl", ".jsonl.gz")):
+        msg = f"--feed-to {to} is neither a feed nor the TOML file of a service."
+        raise ConfigError(msg, hint="Name a file .jsonl or .jsonl.gz, or a service's .toml.")
+    if not is_topic:
+        check_page(to)
     events = social_feed(people=people, days=days, rng=np.random.default_rng(seed))
-    if to.suffix == ".toml":
+    if is_topic:
         count, place = _send(to, events, per_second)
     else:
         count, place = _write_feed(to, events), str(to)
