@@ -2,8 +2,7 @@
 
     python -m lab.trials.formats [--seeds 1000] [--first 0] [--lists 20000]
 
-Prints a line per library and format, each network that is misread, and totals. Ends with 1 if one
-is misread. Each file is damaged, too, and read again: an error that is no refusal ends the program.
+Prints a line per library, each network that is misread, and totals. Ends with 1 if one is misread.
 
 Two shares are told of those that are read: of all that were written, and of those whose ids and
 values have one text each, which is what every reader asks for.
@@ -20,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.ktsafe.graph.inputs.formats.written_networks import WRITERS, read_damaged, written
 from tests.ktsafe.graph.inputs.tables import written_lists, written_tables
 
 Outcome = tuple[str, str]
@@ -31,7 +29,6 @@ SPELLING: Final = {
 }
 """Reasons that are those of ids and values: the network is none that any reader takes."""
 OF_FORMATS: Final = {
-    "skew-symmetric": r"skew",
     "one column": r"one column",
     "several in one cell": r"several ids stand in one cell",
 }
@@ -49,11 +46,6 @@ def main() -> None:
     lists = range(options.first, options.first + options.lists)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        formats = _told(
-            (f"{writer}, {seed}", _of_format(writer, seed, folder))
-            for writer in WRITERS
-            for seed in seeds
-        )
         tables = _told(
             (f"{writer}, {seed}", _of_tables(writer, seed, folder))
             for writer in written_tables.WRITERS
@@ -66,7 +58,7 @@ def main() -> None:
             if what == "misread":
                 print(f"list {seed}: {why}")
     print(f"lists without a header: {_text(found)}")
-    sys.exit(any(counts["misread"] for counts in (formats, tables, found)))
+    sys.exit(any(counts["misread"] for counts in (tables, found)))
 
 
 def _told(outcomes: Iterator[tuple[str, Outcome]]) -> Counter[str]:
@@ -92,14 +84,6 @@ def _reason(why: str) -> str:
         if re.search(pattern, why):
             return reason
     return "misread"
-
-
-def _of_format(writer: str, seed: int, folder: Path) -> Outcome:
-    what, why, path = written(writer, seed, folder)
-    path.unlink(missing_ok=True)
-    read_damaged(writer, seed, folder)
-    path.unlink(missing_ok=True)
-    return what, why
 
 
 def _of_tables(writer: str, seed: int, folder: Path) -> Outcome:

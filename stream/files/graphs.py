@@ -278,9 +278,9 @@ def read_graph(
     ----------
     vertices:
         A table with ids and a column per attribute of the schema (others are ignored); None: the
-        vertices are those that the file of edges names, with the attributes it has.
+        vertices are those that the file of edges names.
     edges:
-        Any file that `ktsafe.graph.inputs.read_network` reads.
+        A table or list of ties, as `ktsafe.graph.inputs.read_network` reads it.
     columns:
         Which columns hold ids and ends of ties, where their names do not say so.
 

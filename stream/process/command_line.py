@@ -53,8 +53,8 @@ EdgesOfAnyKind = Annotated[
     Path,
     typer.Option(
         "--edges",
-        help="Table with source and target, or a network file: an edge list with # or %, "
-        ".graphml, .mtx, .npz, a folder of OGB; plain or gzipped.",
+        help="Table with source and target, or an edge list, also with # or % (.csv, .tsv, .txt, "
+        ".parquet; gzipped or not).",
     ),
 ]
 SchemaIfAny = Annotated[

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -27,7 +24,7 @@ class Network:
     Attributes
     ----------
     format:
-        The name of the format or library, for people: "GraphML", "CSV", "networkx".
+        The name of the format or library, for people: "edge list", "CSV", "networkx".
     ids:
         The text of each person's id, each once.
     columns:
@@ -138,19 +135,3 @@ def distinct(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     keys.sort()
     keys = keys[np.diff(keys, prepend=-1) != 0]
     return np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
-
-
-# Files, plain or gzipped.
-
-_GZIP: Final = b"\x1f\x8b"
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[Any]:
-    """Yield a file's bytes, plain or gzipped, whatever its name."""
-    with path.open("rb") as file:
-        if file.peek(2)[:2] != _GZIP:
-            yield file
-            return
-        with gzip.open(file) as unfolded:
-            yield unfolded

@@ -11,7 +11,7 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests.ktsafe.graph.inputs.inspecting.test_inspected import EXPECTED, N_TIES, N, frames, graph
+from tests.ktsafe.graph.inputs.inspecting.test_inspected import EXPECTED, N_TIES, N, frames
 
 Write = Callable[[Path], list[str]]
 
@@ -35,18 +35,6 @@ def names_of_their_own(folder: Path) -> list[str]:
     return ["people.parquet", "t.tsv", "--columns", columns]
 
 
-def one_file(folder: Path) -> list[str]:
-    import networkx as nx  # noqa: PLC0415
-
-    people = nx.Graph(graph())
-    for data in people.nodes.values():  # networkx writes the keys of the last attribute first.
-        in_turn = dict(reversed([*data.items()]))
-        data.clear()
-        data.update(in_turn)
-    nx.write_graphml(people, folder / "net.graphml")
-    return ["net.graphml"]
-
-
 def anonymized(words: list[str]) -> list[str]:
     """Return the options of `anonymize` for the arguments of `inspect`."""
     options = words[words.index("--columns") :] if "--columns" in words else []
@@ -56,7 +44,7 @@ def anonymized(words: list[str]) -> list[str]:
     return ["--edges", ties, *(["--vertices", *people] if people else []), *options]
 
 
-@pytest.mark.parametrize("write", [two_tables, ties_first, names_of_their_own, one_file])
+@pytest.mark.parametrize("write", [two_tables, ties_first, names_of_their_own])
 def test_the_schema_is_accepted(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -3,7 +3,6 @@
 import gzip
 import json
 
-import networkx as nx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -245,21 +244,6 @@ def test_tables_of_others_are_read_beside_each_other(tmp_path, whose):
     assert found.ids == ["p1", "p2", "p3"]
     assert found.graph.categories == (("-", "f", "m"), ("-", "ill", "well"))
     assert found.graph.edges.tolist() == [[0, 1], [1, 2]]
-
-
-def test_networks_of_other_formats_beside_a_file_of_vertices(tmp_path):
-    """People have the places and attributes of the table, whatever the format of ties."""
-    graph = nx.Graph([("p1", "p,3")])
-    graph.add_node("p2", health="ignored")
-    nx.write_graphml(graph, tmp_path / "net.graphml")
-    (tmp_path / "v.csv").write_text(VERTICES)
-    found = read_graph(tmp_path / "v.csv", tmp_path / "net.graphml", SCHEMA)
-    assert found.ids == ["p1", "p2", "p,3"]
-    assert found.graph.edges.tolist() == [[0, 2]]
-    assert found.graph.values(1) == {"gender": "m", "health": "-"}
-    nx.write_graphml(nx.Graph([("p1", "p9")]), tmp_path / "net.graphml")
-    with pytest.raises(InvalidGraph, match=r"names a vertex that .*v.csv does not list \(1"):
-        read_graph(tmp_path / "v.csv", tmp_path / "net.graphml", SCHEMA)
 
 
 def test_texts_that_look_missing_are_named(tmp_path):

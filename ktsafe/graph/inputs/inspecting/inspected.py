@@ -14,7 +14,6 @@ import numpy as np
 
 from ktsafe.errors import BadLines, InvalidGraph, told_lines
 from ktsafe.graph import MISSING
-from ktsafe.graph.inputs.formats.files import read_network
 from ktsafe.graph.inputs.inspecting.proposed_schema import (
     Role,
     Type,
@@ -25,7 +24,7 @@ from ktsafe.graph.inputs.inspecting.proposed_schema import (
 from ktsafe.graph.inputs.memory.in_memory import of_memory
 from ktsafe.graph.inputs.network import Kind, Network
 from ktsafe.graph.inputs.spelling import is_number, looks_missing
-from ktsafe.graph.inputs.tables.edge_lists import among
+from ktsafe.graph.inputs.tables.edge_lists import among, read_network
 from ktsafe.graph.inputs.tables.names import (
     ENDS,
     ID,

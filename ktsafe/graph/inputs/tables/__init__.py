@@ -3,8 +3,8 @@
 They are text in columns, or Parquet.
 """
 
-from ktsafe.graph.inputs.tables.edge_lists import read_edge_list
+from ktsafe.graph.inputs.tables.edge_lists import read_network
 from ktsafe.graph.inputs.tables.names import chosen_columns
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 
-__all__ = ["People", "Ties", "chosen_columns", "read_edge_list"]
+__all__ = ["People", "Ties", "chosen_columns", "read_network"]

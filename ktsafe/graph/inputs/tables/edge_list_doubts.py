@@ -156,7 +156,6 @@ def form(text: str) -> str:
 #
 # | looks like | because |
 # |---|---|
-# | JSON, XML, Pajek | the first line begins with `{`, `[`, `<` or `*` |
 # | a bipartite or a dynamic network of KONECT | its comments say so |
 # | an adjacency list | networkx says so, or each line begins with another id and holds ids alone |
 # | an adjacency matrix | as many lines as columns, all numbers, equal when mirrored |
@@ -166,7 +165,6 @@ def form(text: str) -> str:
 
 EARLY_MAX: Final = 4
 """Lines that are kept as they came."""
-_OTHERS: Final = {"{": "JSON", "[": "JSON", "<": "XML", "*": "Pajek"}
 _KONECT: Final = re.compile(r"%\s*(sym|asym|bip)\b\s*(\w*)", re.IGNORECASE)
 _OF_NETWORKX: Final = re.compile(r"#\s*GMT\s")
 _SAYS_DIRECTED: Final = re.compile(r"[#%]+\s*(directed\b|asym\b)", re.IGNORECASE)
@@ -262,17 +260,6 @@ def refuse_comments(path: Path, comments: Iterable[str]) -> str:
                 _refuse(path, "a bipartite network of KONECT", hint)
             return found[2].lower()
     return ""
-
-
-def refuse_first(path: Path, first: str) -> None:
-    """Refuse a file with a first line that holds no ids.
-
-    Raises
-    ------
-    InvalidGraph
-    """
-    if name := _OTHERS.get(first.lstrip()[:1]):
-        _refuse(path, name, "docs/files.md lists the formats that are read.")
 
 
 def refuse_metis(file: DelimitedFile) -> None:

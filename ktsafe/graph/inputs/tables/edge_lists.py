@@ -10,7 +10,8 @@ What separates, and whether the first line is a header, is decided by all lines:
    as `user_id` that stand in no other line; such a header is refused, since it does not say which
    columns hold the ends. It is a tie if an id of it stands in another line, too, or if it has
    digits as others have. A first line of words that stand nowhere else may be both, and is refused.
-4. What looks like another kind of file is refused by its name (`edge_list_doubts`).
+4. What is or looks like another kind of file is refused by its name (`other_files`,
+   `edge_list_doubts`).
 
 `--columns source=A,target=B` says what the ends are: names, or numbers of columns where there is
 no header.
@@ -36,7 +37,6 @@ from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.graph.inputs.tables.edge_list_doubts import (
     Lines,
     refuse_comments,
-    refuse_first,
     refuse_metis,
     says_directed,
 )
@@ -50,6 +50,7 @@ from ktsafe.graph.inputs.tables.names import (
     end_columns,
     plain,
 )
+from ktsafe.graph.inputs.tables.other_files import refuse_by_name
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 from ktsafe.graph.inputs.tables.table_files import (
     MARKS,
@@ -76,19 +77,22 @@ Rows = Iterator[tuple[int, str, str]]
 """Line and both ids of each tie."""
 
 
-def read_edge_list(
-    path: Path,
+def read_network(
+    path: Path | str,
     *,
-    chosen: Chosen = NOTHING_CHOSEN,
+    columns: Chosen = NOTHING_CHOSEN,
     people: People | None = None,
     bad: BadLines | None = None,
 ) -> Network:
-    r"""Read a file of ties, with or without a header.
+    r"""Read a network from a table or a list of ties.
 
     Parameters
     ----------
-    chosen:
-        Which columns hold the ends of ties; what `--columns` says.
+    path:
+        Text, plain or gzipped, with or without a header; or Parquet.
+    columns:
+        The columns of both ends, `{"source": "A", "target": "B"}`, where their names do not say so;
+        numbers from 1 where there is no header.
     people:
         Those whom a table lists, once it is read: the network has them, and nobody else may be
         named.
@@ -99,7 +103,8 @@ def read_edge_list(
     Raises
     ------
     InvalidGraph
-        If it is something else than a list of ties, or may be read in two ways.
+        If it is something else than ties, or may be read in two ways. A line is named, its content
+        is not repeated.
 
     Examples
     --------
@@ -107,17 +112,20 @@ def read_edge_list(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "ties.csv")
     ...     _ = file.write_text("since,From,To\n2026-01-31,Ann,Bo\n2026-02-28,Bo,Cy\n")
-    ...     network = read_edge_list(file)
+    ...     network = read_network(file)
     >>> network.ids, network.edges.tolist(), network.ignored
     (['Ann', 'Bo', 'Cy'], [[0, 1], [1, 2]], ('since',))
     """
+    path = Path(path)
     told: BadLines = {} if bad is None else bad
-    ends = {end: chosen[end] for end in ENDS if end in chosen}
+    ends = {end: columns[end] for end in ENDS if end in columns}
     if path.suffix == PARQUET:
         ties = Ties(table_at(path), chosen=ends)
         network = _of_table(ties, people, told, is_chosen=bool(ends))
     else:
-        network = _of_text(DelimitedFile(path), ends, people, told)
+        file = DelimitedFile(path)
+        refuse_by_name(path, file.head())
+        network = _of_text(file, ends, people, told)
     if bad is None:
         raise_together([InvalidGraph(f"{each}.") for each in told_lines(path, told)])
     return network
@@ -128,7 +136,6 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
     weights = refuse_comments(path, comments)
     if not first:
         raise InvalidGraph(f"{path} has no line of two ids.")
-    refuse_first(path, first)
     if _DATA.fullmatch(first):
         return _with_data(file, people, bad)
     if _names_ends(path, first, chosen):
@@ -159,7 +166,7 @@ def _of_text(file: DelimitedFile, chosen: Chosen, people: People | None, bad: Ba
         _LIST, list(lines.position), lines.edges, directed=directed, ignored=more, notes=notes
     )
     _refuse_several(path, lines.position)
-    return _placed(network, people, bad, lambda: rows_of(found), path)
+    return _placed(network, people, bad, lambda: rows_of(found))
 
 
 def _names_ends(path: Path, first: str, chosen: Chosen) -> bool:
@@ -204,7 +211,7 @@ def _of_table(ties: Ties, people: People | None, bad: BadLines, *, is_chosen: bo
         ignored=ties.ignored,
         notes=_weight_notes(table),
     )
-    return _placed(network, people, bad, lambda: ties.rows({}), table.path)
+    return _placed(network, people, bad, lambda: ties.rows({}))
 
 
 def _weight_notes(table: NamedTable) -> list[str]:
@@ -250,7 +257,7 @@ def _with_data(file: DelimitedFile, people: People | None, bad: BadLines) -> Net
     position: dict[str, int] = {}
     edges = _coded(rows(), position)
     network = Network.of_rows(_LIST, list(position), edges, ignored=names)
-    return _placed(network, people, bad, rows, file.path)
+    return _placed(network, people, bad, rows)
 
 
 def _refuse_several(path: Path, position: Mapping[str, int]) -> None:
@@ -290,19 +297,6 @@ def _n_directed(ties: Ties) -> int:
     return said["directed"] if said.keys() <= _TYPES else 0
 
 
-def placed(network: Network, people: People, path: Path) -> Network:
-    """Return a network at the places of a table with more people.
-
-    Raises
-    ------
-    InvalidGraph
-        If it names somebody else.
-    """
-    if people.is_whole and (n := len({*network.ids} - people.position.keys())):
-        raise InvalidGraph(f"{path} {people.unknown(network.ids)} ({n:,} such).")
-    return among(network, people)
-
-
 def among(network: Network, people: People) -> Network:
     """Return a network's ties among a table's people, at their places."""
     places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
@@ -314,7 +308,7 @@ def among(network: Network, people: People) -> Network:
 
 
 def _placed(
-    network: Network, people: People | None, bad: BadLines, rows: Callable[[], Rows], path: Path
+    network: Network, people: People | None, bad: BadLines, rows: Callable[[], Rows]
 ) -> Network:
     """Return a network of these people; lines that name others are bad."""
     if people is None:
@@ -323,7 +317,7 @@ def _placed(
         lines = [n for n, *ends in rows() if not all(end in people.position for end in ends)]
         bad.setdefault(people.unknown(network.ids), []).extend(lines)
         return network
-    return placed(network, people, path)
+    return among(network, people)
 
 
 def _hidden(path: Path) -> InvalidGraph:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.graph.inputs.network import Kind, opened
+from ktsafe.graph.inputs.network import Kind
 from ktsafe.graph.inputs.tables.names import check_names, end_columns, id_column
 
 BLANKS: Final = " "
@@ -38,6 +38,8 @@ _WORD: Final = re.compile(r"""[ \t]*(?:"((?:[^"]|"")*)"|'([^']*)'|([^\s"]\S*))(?
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _GZIP: Final = b"\x1f\x8b"
 _SNIFFED_BYTES: Final = 4096
+_HEAD_BYTES: Final = 1 << 16
+"""Kinds of files are told behind comments, too, which may be long."""
 _UTF_8: Final = "Save it as UTF-8, in spreadsheets as 'CSV UTF-8'."
 
 
@@ -53,6 +55,11 @@ class DelimitedFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._kept: bytes | None = None
+
+    def head(self) -> bytes:
+        """Return how the file begins."""
+        with self._opened() as raw:
+            return raw.read(_HEAD_BYTES)
 
     def comments(self) -> list[str]:
         """Return the lines of comments before all others, and those of nothing."""
@@ -108,13 +115,18 @@ class DelimitedFile:
 
     @contextmanager
     def _text(self) -> Iterator[TextIO]:
-        """Yield the text, and report its faults."""
+        with self._opened() as raw:
+            _check_begin(self.path, raw)
+            with io.TextIOWrapper(raw, "utf-8-sig", newline="") as text:
+                yield text
+
+    @contextmanager
+    def _opened(self) -> Iterator[io.BufferedReader | gzip.GzipFile]:
+        """Yield the bytes, and report the file's faults."""
         path = self.path
         try:
             with self._bytes() as raw:
-                _check_begin(path, raw)
-                with io.TextIOWrapper(raw, "utf-8-sig", newline="") as text:
-                    yield text
+                yield raw
         except gzip.BadGzipFile as error:
             msg = f"{path} is no gzip file."
             raise InvalidGraph(msg, hint="A name that ends in .gz promises one.") from error
@@ -137,10 +149,14 @@ class DelimitedFile:
         if self._kept is None and not self.path.is_file():
             self._kept = self.path.read_bytes()
         if self._kept is None:
-            with opened(self.path) as file:
-                if self.path.suffix == ".gz" and not isinstance(file, gzip.GzipFile):
+            with self.path.open("rb") as file:
+                if file.peek(len(_GZIP)).startswith(_GZIP):
+                    with gzip.GzipFile(fileobj=file) as unfolded:
+                        yield unfolded
+                elif self.path.suffix == ".gz":
                     raise gzip.BadGzipFile
-                yield file
+                else:
+                    yield file
         else:
             kept = io.BytesIO(self._kept)
             yield (

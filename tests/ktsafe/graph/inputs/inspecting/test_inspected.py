@@ -94,11 +94,6 @@ def graph() -> nx.MultiGraph:
     return made
 
 
-def graphml(folder: Path) -> Inspection:
-    nx.write_graphml(graph(), folder / "net.graphml")
-    return inspect(folder / "net.graphml")
-
-
 def in_memory(folder: Path) -> Inspection:
     return ktsafe.inspect(graph())
 
@@ -108,7 +103,7 @@ def data_frames(folder: Path) -> Inspection:
     return inspect(ties, vertices)
 
 
-@pytest.mark.parametrize("way", [csv, semicolons, parquet, graphml, in_memory, data_frames])
+@pytest.mark.parametrize("way", [csv, semicolons, parquet, in_memory, data_frames])
 def test_types_roles_and_counts(tmp_path: Path, way: Callable[[Path], Inspection]) -> None:
     """Are those known by hand, whatever the network came in as."""
     found = way(tmp_path)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.inputs.network import Network
-from ktsafe.graph.inputs.tables.edge_lists import read_edge_list
+from ktsafe.graph.inputs.tables.edge_lists import read_network
 
 ABC = {("a1", "a2"), ("a2", "a3")}
 NUMBERS = {("7", "8"), ("8", "9")}
@@ -27,7 +27,7 @@ NUMBERS = {("7", "8"), ("8", "9")}
 def read(folder: Path, text: str | bytes, name: str = "net.txt", **options: object) -> Network:
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_edge_list(path, **options)  # type: ignore[arg-type]
+    return read_network(path, **options)  # type: ignore[arg-type]
 
 
 def pairs(network: Network) -> set[tuple[str, str]]:
@@ -196,10 +196,10 @@ REFUSED = {
     "METIS of another one": ("4 4\n2\n1 3 4\n2 4\n2 3\n", "a METIS file"),
     "several ids in one cell": ('From,To\na,"b; c"\nb,c\n', "several ids stand in one cell"),
     "several in a list": ('a1,"a2, a3"\na2,a3\n', "several ids stand in one cell"),
-    "JSON": ('{"directed": false, "multigraph": false}\n', "looks like JSON"),
-    "lines of JSON": ('{"source": 1, "target": 2}\n', "looks like JSON"),
-    "XML": ("<graphml>\n", "looks like XML"),
-    "Pajek": ("*Vertices 2\n1 2\n", "looks like Pajek"),
+    "JSON": ('{"directed": false, "multigraph": false}\n', "is JSON, which"),
+    "lines of JSON": ('{"source": 1, "target": 2}\n', "is JSON, which"),
+    "XML": ("<graphml>\n", "is GraphML, which"),
+    "Pajek": ("*Vertices 2\n1 2\n", "is a Pajek file, which"),
     "networkx, an id with a blank": ("Ann Lee Bo {}\nBo Ann Lee {}\n", "two ids"),
     "networkx, data of some": ("1 2 {'w': 1}\n2 3\n", "line 2: no dictionary"),
     "UTF-16": ("a,b\n".encode("utf-16"), "UTF-16"),
@@ -225,22 +225,22 @@ def test_columns_that_are_chosen(tmp_path: Path) -> None:
     """By name with a header of any words, by number without one: the way on after each refusal."""
     by_number = {"source": "1", "target": "2"}
     words = "mutant,prey\nAnn,Bo\nAnn,Cy\n"
-    assert len(pairs(read(tmp_path, words, chosen=by_number))) == 3
+    assert len(pairs(read(tmp_path, words, columns=by_number))) == 3
     by_name = {"source": "mutant", "target": "prey"}
-    assert pairs(read(tmp_path, words, chosen=by_name)) == {("Ann", "Bo"), ("Ann", "Cy")}
+    assert pairs(read(tmp_path, words, columns=by_name)) == {("Ann", "Bo"), ("Ann", "Cy")}
     assert (
-        pairs(read(tmp_path, "20 7 8\n40 8 9\n", chosen={"source": "2", "target": "3"})) == NUMBERS
+        pairs(read(tmp_path, "20 7 8\n40 8 9\n", columns={"source": "2", "target": "3"})) == NUMBERS
     )
     assert (
-        pairs(read(tmp_path, "a1 pp a2\na2 pp a3\n", chosen={"source": "1", "target": "3"})) == ABC
+        pairs(read(tmp_path, "a1 pp a2\na2 pp a3\n", columns={"source": "1", "target": "3"})) == ABC
     )
     nodes = "node_1 node_2\nnode_2 node_3\n"
-    assert len(pairs(read(tmp_path, nodes, chosen=by_number))) == 2
-    assert len(pairs(read(tmp_path, nodes, chosen={"source": "node_1", "target": "node_2"}))) == 1
+    assert len(pairs(read(tmp_path, nodes, columns=by_number))) == 2
+    assert len(pairs(read(tmp_path, nodes, columns={"source": "node_1", "target": "node_2"}))) == 1
     with pytest.raises(InvalidGraph, match="line 1: a header"):
-        read(tmp_path, "pal,buddy\n1,2\n", chosen=by_number)
+        read(tmp_path, "pal,buddy\n1,2\n", columns=by_number)
     with pytest.raises(InvalidGraph, match="no column 'x'"):
-        read(tmp_path, "1,2\n", chosen={"source": "x", "target": "y"})
+        read(tmp_path, "1,2\n", columns={"source": "x", "target": "y"})
 
 
 def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
         assert note.startswith("'Weight' has zeros or negative numbers")
     assert not read(tmp_path, "source,target,weight\n1,2,2\n2,3,none\n").notes
     text, meant = "#a #b\n#a c1\nc1 c2\n", {"source": "1", "target": "2"}
-    network = read(tmp_path, text, chosen=meant)
+    network = read(tmp_path, text, columns=meant)
     assert network.notes == ("2 of the first lines begin with # or %, and are no ties.",)
     assert read(tmp_path, "1 2 {'w': 3, 't': 4}\n").ignored == ("t", "w")
 
@@ -272,7 +272,7 @@ def test_a_pipe_is_read(tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_text, args=("7 8 \t1.5\n8 9 \t1\n",))
     writer.start()
     try:
-        assert pairs(read_edge_list(pipe)) == NUMBERS
+        assert pairs(read_network(pipe)) == NUMBERS
     finally:
         writer.join()
 
@@ -304,7 +304,7 @@ def test_what_networkx_writes_is_read_or_refused(
         path.write_text(separator.join(("source", "target", "w\n")) + path.read_text())
     expected = {tuple(sorted((u, v))) for u, v, _ in rows if u != v}
     try:
-        network = read_edge_list(path)
+        network = read_network(path)
     except InvalidGraph:
         return
     assert pairs(network) == expected
@@ -331,7 +331,7 @@ def test_random_lists_are_rarely_refused(tmp_path: Path) -> None:
             graph, tmp_path / "net", delimiter=separator, data=["w"] if i % 5 else False
         )
         try:
-            network = read_edge_list(tmp_path / "net")
+            network = read_network(tmp_path / "net")
         except InvalidGraph:
             continue
         read_n += 1
@@ -386,7 +386,7 @@ def test_what_pandas_writes_is_read_or_refused(tmp_path: Path) -> None:
             quoting=quoting,
         )
         try:
-            network = read_edge_list(tmp_path / "net")
+            network = read_network(tmp_path / "net")
         except InvalidGraph:
             outcomes["refused"] += 1
             continue

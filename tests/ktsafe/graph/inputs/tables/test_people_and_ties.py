@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.graph.inputs.tables.edge_lists import read_edge_list
+from ktsafe.graph.inputs.tables.edge_lists import read_network
 from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
 from ktsafe.graph.inputs.tables.table_files import table_at
 
@@ -193,14 +193,14 @@ def test_ties_of_people_of_a_table(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("source,target\n10.0,20\n20,10\n30,20\n")
     listed = People(tmp_path / "v.csv")
     assert len(list(listed.rows({}))) == 3
-    network = read_edge_list(tmp_path / "e.csv", people=listed)
+    network = read_network(tmp_path / "e.csv", people=listed)
     assert network.ids == ["30", "10", "20"]
     assert (network.edges.tolist(), network.edges_repeated) == ([[0, 2], [1, 2]], 1)
     (tmp_path / "e.csv").write_text("source,target\n10,20\n40,10\n50,20\n")
     with pytest.raises(
         InvalidGraph, match=r"e.csv, lines 3, 4: names a vertex that .*v.csv does not"
     ):
-        read_edge_list(tmp_path / "e.csv", people=listed)
+        read_network(tmp_path / "e.csv", people=listed)
 
 
 def test_ties_that_name_another_column_of_people(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_ties_that_name_another_column_of_people(tmp_path: Path) -> None:
     listed = People(tmp_path / "v.csv")
     assert len(list(listed.rows({}))) == 3
     with pytest.raises(InvalidGraph, match="its column 'new_id' does: --columns id=new_id"):
-        read_edge_list(tmp_path / "net.txt", people=listed)
+        read_network(tmp_path / "net.txt", people=listed)
 
 
 def test_a_list_of_listed_people_needs_no_digits(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_list_of_listed_people_needs_no_digits(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_text("Ann Bo\nCy Dee\n")
     listed = People(tmp_path / "v.csv")
     assert len(list(listed.rows({}))) == 4
-    network = read_edge_list(tmp_path / "net.txt", people=listed)
+    network = read_network(tmp_path / "net.txt", people=listed)
     assert network.edges.tolist() == [[0, 1], [2, 3]]
     with pytest.raises(InvalidGraph, match="header, or a tie"):
-        read_edge_list(tmp_path / "net.txt")
+        read_network(tmp_path / "net.txt")

@@ -23,7 +23,7 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.graph import MISSING, Schema
 from ktsafe.graph.inputs.spelling import id_text, spelt_twice, value_text
 from ktsafe.stream.files.graphs import read_graph
-from tests.ktsafe.graph.inputs.formats.written_networks import drawn
+from tests.ktsafe.graph.inputs.drawn_networks import drawn
 
 Table = dict[str, list[Any]]
 Write = Callable[[Table, Path], None]

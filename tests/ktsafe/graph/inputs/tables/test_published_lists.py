@@ -1,14 +1,11 @@
-"""Networks as they are published: every kind of file tells the same network."""
+"""Lists of ties as they are published: every kind of file tells the same network."""
 
 from __future__ import annotations
 
 import gzip
 from pathlib import Path
 
-import networkx as nx
-import numpy as np
 import pytest
-from scipy import sparse
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.inputs import Network, read_network
@@ -76,39 +73,9 @@ def test_repeated_edges_and_loops_are_counted(tmp_path: Path) -> None:
     assert (network.edges.tolist(), network.edges_repeated, network.loops) == ([[0, 1]], 2, 1)
 
 
-def matrix(pairs: list[tuple[int, int]]) -> sparse.coo_array:
-    u, v = np.array(pairs).T
-    return sparse.coo_array((np.ones(len(pairs)), (u, v)), shape=(N, N))
-
-
-def test_folder_of_ogb(tmp_path: Path) -> None:
-    """Tables without headers, the number of vertices beside; several networks are refused."""
-
-    def put(name: str, array: object) -> None:
-        text = "\n".join(",".join(map(str, row)) for row in np.atleast_2d(np.array(array)))
-        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
-
-    put("edge", PAIRS)
-    put("num-node-list", [[N]])
-    put("node-feat", [[v, 1.5] for v in range(N)])
-    for path in (tmp_path, tmp_path / "edge.csv.gz"):
-        network = read_network(path)
-        assert (ties(network), len(network.ids)) == (expected(), N)
-        assert network.columns["feat_0"] == list(map(str, range(N)))
-    put("num-node-list", [[4], [5]])
-    with pytest.raises(InvalidGraph, match="2 networks"):
-        read_network(tmp_path)
-
-
 BAD = {
     "one.txt": (b"1 2\n3\n", "line 2: no two ids"),
-    "bad.mtx": (b"1 2\n3 4\n", "line 1: no banner"),
-    "flat.mtx": (b"%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", "no square"),
-    "bad.npz": (b"PK\x03\x04none", "no arrays"),
-    "bad.graphml": (b"<graphml><graph>", "line 1: no well-formed XML"),
-    "net.zip": (b"PK", "archive"),
     "cut.txt.gz": (gzip.compress(b"1 2\n" * 99)[:-9], "no whole gzip file"),
-    "cut.graphml.gz": (gzip.compress(b"<graphml>" + b" " * 99)[:-9], "cannot be read"),
 }
 
 
@@ -118,15 +85,3 @@ def test_what_is_no_network_is_refused(tmp_path: Path, name: str) -> None:
     refused(tmp_path, name, *BAD[name])
     with pytest.raises(InvalidGraph, match="cannot be read"):
         read_network(tmp_path / "absent.txt")
-
-
-@pytest.mark.parametrize("cut", range(0, 400, 40))
-def test_a_file_cut_anywhere_is_refused(tmp_path: Path, cut: int) -> None:
-    """In a format that tells where it ends; an edge list does not."""
-    made = nx.path_graph(4)
-    nx.write_graphml(made, tmp_path / "a")
-    for name, content in {
-        "n.graphml": (tmp_path / "a").read_bytes(),
-        "n.mtx": b"%%MatrixMarket matrix coordinate pattern general\n5 5 80\n" + b"1 2\n" * 80,
-    }.items():
-        refused(tmp_path, name, content[: min(cut, len(content) - 2)], ".")

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import pickle
+import random
+import re
 import sqlite3
 import tarfile
 import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy
 from pyarrow import feather
 from scipy import io as scipy_io
+from scipy import sparse
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph.inputs import read_network
+from ktsafe.graph.inputs import of_memory, read_network
+from tests.ktsafe.graph.inputs.drawn_networks import as_networkx, drawn
 from tests.ktsafe.graph.inputs.reading import read, refused
 
 DL = "dl n=3 format=edgelist1\nlabels:\na,b,c\ndata:\n1 2\n"
@@ -62,6 +69,12 @@ def numpy_array() -> bytes:
     return file.getvalue()
 
 
+def npz() -> bytes:
+    file = io.BytesIO()
+    sparse.save_npz(file, sparse.csr_array(np.eye(3)))
+    return file.getvalue()
+
+
 def arrow() -> bytes:
     file = io.BytesIO()
     feather.write_feather(pa.table({"source": [1], "target": [2]}), file)
@@ -73,6 +86,9 @@ BY_CONTENT: dict[str, tuple[str | bytes, str]] = {
     "DL in capitals": (DL.upper(), "is a DL file of UCINET"),
     "GDF": (GDF, "is a GDF file"),
     "DOT": (DOT, "is a DOT file"),
+    "GraphML": ('<?xml version="1.0"?>\n<graphml><graph/></graphml>', "is GraphML, which"),
+    "Matrix Market": ("%%MatrixMarket matrix coordinate pattern\n", "is a Matrix Market file"),
+    "NPZ": (npz(), "is arrays of numpy"),
     "GEXF": ('<?xml version="1.0"?><!-- <graphml> --><gexf><graph/></gexf>', "is GEXF, which"),
     "GEXF of a space": ('<g:gexf xmlns:g="http://www.gexf.net/1.3">', "is GEXF, which"),
     "GML": (GML, "is GML, which is not read"),
@@ -106,8 +122,8 @@ BY_CONTENT: dict[str, tuple[str | bytes, str]] = {
     "graph-tool": ("⛾ gt".encode() + b"\x01", "is a file of graph-tool"),
     "NetworKit": (b"nkbg003\x00\x01", "is a file of NetworKit"),
     "page": ("<!DOCTYPE html>\n<html><body>Sign in</body></html>", "is a page of the web"),
-    "XGMML": ('<?xml version="1.0"?><graph label="x"><node/></graph>', "begins with <graph>"),
-    "UTF-16": ("1 2\n".encode("utf-16"), "is a text in UTF-16"),
+    "XGMML": ('<?xml version="1.0"?><graph label="x"><node/></graph>', "is XML, which"),
+    "UTF-16": ("1 2\n".encode("utf-16"), "UTF-16"),
     "JSON lines": ('{"source": 1, "target": 2}\n{"source": 1, "target": 3}\n', "is JSON lines"),
 }
 
@@ -121,13 +137,57 @@ def test_by_what_they_hold(tmp_path: Path, case: str, name: str) -> None:
     refused(tmp_path, name, gzip.compress(raw) if name.endswith(".gz") else raw, told)
 
 
-@pytest.mark.parametrize("case", ["GEXF", "GML", "Pajek", "node-link JSON"])
-def test_the_error_says_what_to_do(tmp_path: Path, case: str) -> None:
-    """Export a format that is read, or give the graph to `protect`."""
-    (tmp_path / "net").write_text(str(BY_CONTENT[case][0]))
+RING = nx.cycle_graph(5)
+LOADED: dict[str, Callable[[Path], object]] = {
+    "net.graphml": lambda path: nx.write_graphml(RING, path),
+    "net.gexf": lambda path: nx.write_gexf(RING, path),
+    "net.gml": lambda path: nx.write_gml(RING, path),
+    "net.paj": lambda path: nx.write_pajek(RING, path),
+    "net": lambda path: path.write_text(json.dumps(nx.node_link_data(RING, edges="edges"))),
+    "net.mtx": lambda path: scipy_io.mmwrite(path, nx.to_scipy_sparse_array(RING)),
+    "net.npz": lambda path: sparse.save_npz(path, nx.to_scipy_sparse_array(RING)),
+    "net.npy": lambda path: np.save(path, nx.to_numpy_array(RING)),
+    "net.mat": lambda path: scipy_io.savemat(path, {"A": nx.to_scipy_sparse_array(RING)}),
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+def test_the_error_says_what_loads_the_file(tmp_path: Path, name: str) -> None:
+    """`protect` takes what the call in the hint returns."""
+    LOADED[name](tmp_path / name)
     with pytest.raises(InvalidGraph) as error:
-        read_network(tmp_path / "net")
-    assert "GraphML or as two tables (CSV); ktsafe.protect takes" in error.value.hint
+        read_network(tmp_path / name)
+    call = re.search(r"in Python: graph = (.*); safe = ktsafe\.protect\(graph", error.value.hint)
+    assert call is not None
+    words = {"networkx": nx, "scipy": scipy, "numpy": np, "json": json}
+    graph = eval(call[1], {**words, "FILE": tmp_path / name, "NAME": "A"})  # noqa: S307
+    network = of_memory(graph)
+    assert (len(network.ids), len(network.edges)) == (5, 5)
+
+
+NOT_READ: dict[str, Callable[[nx.Graph], Iterable[str]]] = {
+    "GEXF": nx.generate_gexf,
+    "GraphML": nx.generate_graphml,
+    "GML": nx.generate_gml,
+    "a Pajek file": nx.generate_pajek,
+    "node-link JSON": lambda graph: [json.dumps(nx.node_link_data(graph, edges="links"))],
+}
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_networkx_writes_is_recognized(tmp_path: Path, name: str) -> None:
+    """Whatever they hold, networks of networkx in them are never read as an edge list."""
+    n = 0
+    for seed in range(20):
+        try:
+            text = "\n".join(NOT_READ[name](as_networkx(drawn(random.Random(seed)))))
+        except (nx.NetworkXError, TypeError, ValueError):
+            continue
+        n += 1
+        refused(tmp_path, "net.txt", text, f"is {name}, which is not read")
+    assert n > 10
 
 
 def test_blanks_do_not_hold_the_reader_up(tmp_path: Path) -> None:
@@ -148,6 +208,9 @@ BY_NAME = {
     "x.dl": ("n=3\n1 2\n", "is a DL file"),
     "x.lgl": ("# a\nb\n", "is an LGL file"),
     "x.dot": ("a -- b\n", "is a DOT file"),
+    "x.graphml": ("1 2\n", "is GraphML"),
+    "x.mtx": ("1 2\n", "is a Matrix Market file"),
+    "x.npz": ("1 2\n", "is arrays of numpy"),
     "x.gexf": ("1 2\n", "is GEXF"),
     "x.gml": ("1 2\n", "is GML"),
     "x.paj": ("1 2\n", "is a Pajek file"),
@@ -157,8 +220,8 @@ BY_NAME = {
     "x.mat": ("1 2\n", "is a MATLAB file"),
     "x.adjlist": ("1 2 3\n2 4\n", "is an adjacency list"),
     "x.multiadjlist": ("1 2\n", "is an adjacency list"),
-    "x.jsonl": ('{"source": 1}\n', "is JSON lines"),
-    "x.ndjson.gz": (gzip.compress(b'{"source": 1}\n'), "is JSON lines"),
+    "x.jsonl": ("source target\n", "is JSON lines"),
+    "x.ndjson.gz": (gzip.compress(b"1 2\n"), "is JSON lines"),
     "x.g6": ("Bw\n", "is a graph6 file"),
     "x.sif": ("a pp b\n", "is a SIF file"),
     "x.tgf": ("1 a\n2 b\n#\n1 2\n", "is a TGF file"),
