@@ -9,8 +9,6 @@ KILLS ?= 0
 SEEDS ?= 10000
 HISTORIES ?= 100
 INPUTS ?= 1000000
-FLIPS ?= 1000
-EVENTS ?= 7200000
 OUT ?= var/paper
 FULL ?=
 # Processes that share the tests. Each collects all of them, loads the kernels, and starts a broker of
@@ -30,8 +28,8 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases dates erasures faults flips fuzz \
-	docs reference planted kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
+.PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases faults fuzz \
+	docs reference planted kernels integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -98,27 +96,15 @@ histories: $(STAMP) java ## histories on a real broker, with its ways cut and tw
 planted: $(STAMP) ## plant defects in copies one by one, and ask the test named for each: NAME=room or id
 	$(RUN) -m tests.planted $(NAME)
 
-dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
-	$(RUN) -m tests.faults.dates --seeds $(SEEDS)
-
 databases: $(STAMP) java ## statements on a real PostgreSQL, told by a real Debezium, beside the graph: HISTORIES=100
 	$(RUN) -m lab.trials.databases --histories $(HISTORIES)
 	$(RUN) -m lab.trials.databases.live
 
-faults: $(STAMP) ## try every fault and write lab/results/reliability.md; goes on where it was ended
-	$(RUN) -m tests.faults --missing --out lab/results/reliability.md
-
-flips: $(STAMP) ## change single bits of state, audits, releases and backups: FLIPS=1000
-	$(RUN) -m tests.faults.flips --flips $(FLIPS) --out lab/results/reliability.md
-
-erasures: $(STAMP) ## erase people of unlikely names under kill -9, and look for what is left
-	$(RUN) -m tests.faults.erasures
+faults: $(STAMP) ## limits of disk, files and memory, wrong dates, single bits, erasures under kill -9
+	$(RUN) -m pytest -m faults -n $(TEST_WORKERS) tests/faults
 
 fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
-	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out lab/results/reliability.md
-
-long-run: $(STAMP) java ## two hours of events, replayed with kill -9: EVENTS=7200000
-	$(RUN) -m tests.faults.long_run --events $(EVENTS) --out lab/results/reliability.md
+	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS)
 
 integration: $(STAMP) java ## run only the tests with a real Kafka broker
 	CI=true $(RUN) -m pytest -m integration

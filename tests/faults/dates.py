@@ -1,7 +1,5 @@
 """Wrong dates and wrong clocks against the real loop, in simulated time, from a seed.
 
-    python -m tests.faults.dates --seeds 10000
-
 A feed of 1 to 8 partitions goes on for twelve hours, with slots of an hour. Each tenth of a per
 cent of its events, or more, has a date from an hour ahead to the year 9999. Partitions are silent,
 stuck at an old time, or drip; the machine's clock is a day off at a start, in between, and back;
@@ -10,14 +8,12 @@ the service is killed. Releases are cut and recorded, not anonymized.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import itertools
 import json
 import math
 import random
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,15 +61,6 @@ class Plan:
     wall_ahead: list[tuple[float, float]]
     kills: list[float]
     stuck: int | None
-
-
-@dataclasses.dataclass(slots=True)
-class Outcome:
-    """What came of a seed."""
-
-    problems: list[str]
-    counts: Counter[str]
-    latest_s: float = 0.0
 
 
 def plan_of(seed: int) -> Plan:
@@ -250,8 +237,8 @@ class Run:
             stopping=self.stopping,
         )
 
-    def outcome(self) -> Outcome:
-        """Compare what there is with what should be."""
+    def problems(self) -> list[str]:
+        """Return what is not as it should be."""
         problems = []
         aside = {(letter.record.partition, letter.record.offset) for letter in self.letters}
         waiting = {(r.partition, r.offset) for records in self.undecided.values() for r in records}
@@ -266,19 +253,9 @@ class Run:
         for at_s, slot_s in self.cuts:
             if slot_s > at_s + INTERVAL_S:
                 problems.append(f"a release is {slot_s - at_s:.0f} s ahead")
-        latest_s = self._latest_s()
-        if latest_s > IDLE_S + BOUND_S:
+        if (latest_s := self._latest_s()) > IDLE_S + BOUND_S:
             problems.append(f"a slot is cut {latest_s:.0f} s late")
-        n_bad = sum(not arrival.is_good for arrival in self.arrived)
-        counts = Counter(
-            seeds=1,
-            events=len(self.arrived),
-            bad=n_bad,
-            aside=len(aside),
-            open=len(waiting),
-            releases=len(self.cuts),
-        )
-        return Outcome(problems, counts, latest_s)
+        return problems
 
     def _graph(self) -> feeds.Graph:
         snapshot = self.store.snapshot()
@@ -314,32 +291,9 @@ class Run:
         )
 
 
-def run_seed(seed: int) -> Outcome:
-    """Run a seed and return what came of it."""
+def run_seed(seed: int) -> list[str]:
+    """Run a seed and return what is wrong."""
     with tempfile.TemporaryDirectory() as folder:
         run = Run(seed, Path(folder))
         run.run()
-        return run.outcome()
-
-
-def main() -> None:
-    """Run seeds; print what is wrong, and how much was tried."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=10_000)
-    parser.add_argument("--first", type=int, default=0)
-    given = parser.parse_args()
-    totals: Counter[str] = Counter()
-    latest_s = 0.0
-    for seed in range(given.first, given.first + given.seeds):
-        outcome = run_seed(seed)
-        totals += outcome.counts
-        latest_s = max(latest_s, outcome.latest_s)
-        for problem in outcome.problems:
-            totals["problems"] += 1
-            print(f"seed {seed}: {problem}", flush=True)
-    print(dict(totals), f"latest {latest_s:.0f} s", flush=True)
-    raise SystemExit(1 if totals["problems"] else 0)
-
-
-if __name__ == "__main__":
-    main()
+        return run.problems()

@@ -1,7 +1,5 @@
 """Erases people with unlikely ids and values, kills what erases, and reads all that is left.
 
-    python -m tests.faults.erasures [--people 200] [--kills 20] [--seed 1]
-
 Ids and values are drawn from all of Unicode, and the feed writes them with every escape that JSON
 has; each person has a dead letter, too. They are erased in batches, from a service that runs and
 from one that does not, and command or service are killed with SIGKILL at random moments, then
@@ -12,7 +10,6 @@ It did find each of them before.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import contextlib
 import csv
@@ -24,12 +21,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ktsafe.stream.errors import Exit
 from tests import feeds, running, services, sst_dump
-from tests.faults.trials import commit
 
 STAY, DAYS_A_SLOT = 60, 10
 ATTRIBUTES = {**services.ATTRIBUTES, "quasi_identifiers": ["gender"]}
@@ -39,20 +34,8 @@ REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\
 PATIENCE_S = 240.0
 
 
-def main() -> None:
-    """Erase as many people as asked for, and print what is left."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--people", type=int, default=200)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    with TemporaryDirectory(prefix="ktsafe-erasures-") as folder:
-        told = erase_all(Path(folder), given.people, given.kills, given.seed)
-    print(f"revision {commit()}, seed {given.seed}: {told}")
-
-
-def erase_all(folder: Path, n_people: int, n_kills: int, seed: int) -> str:
-    """Erase people in batches; return what was seen."""
+def erase_all(folder: Path, n_people: int, n_kills: int, seed: int) -> None:
+    """Erase people in batches, and look for what is left."""
     dice = random.Random(seed)
     people, values = [text(dice) for _ in range(n_people)], [text(dice) for _ in range(n_people)]
     site = made(folder, people, values, dice)
@@ -90,7 +73,6 @@ def erase_all(folder: Path, n_people: int, n_kills: int, seed: int) -> str:
         [sys.executable, "-m", "ktsafe.stream.cli", "state", "check", str(site.config)], check=False
     )
     assert run.returncode == Exit.OK
-    return f"{n_people} people erased in {n_batches} batches, {kills} kills: 0 of {len(texts)} left"
 
 
 def text(dice: random.Random) -> str:
@@ -219,7 +201,3 @@ def flat(value: Any) -> bytes:
     if isinstance(value, list):
         return b"\n".join(map(flat, value))
     return str(value).encode(errors="surrogatepass")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """Flips single bits of all that a service keeps or published, and asks `ktsafe state check`.
 
-    python -m tests.faults.flips [--flips 1000] [--seed 1]
-
 A sequence is left in three states: at rest, with a release that is cut and not built, and with one
 that is staged and not published; people were erased, a release was withdrawn. A byte of store,
 audits, staged bytes, releases or backup is changed. Either `state check` names it, with exit code 4
@@ -12,20 +10,17 @@ are named are run as well. No command may end with 3.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import io
 import json
 import random
-import re
 import shutil
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest import mock
 
 from ktsafe.connectors.files import FileReleaseSink
@@ -33,27 +28,12 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.release.snapshotter import Snapshotter
 from tests import feeds, launcher, running, services
-from tests.faults.trials import commit, put_section
 
 PEOPLE, PARTITIONS, DAYS_A_SLOT = 40, 2, 10
 OPTIONS = '[privacy]\nk = 2\nalpha = "1/2"'
 LEFT = ("rest", "cut", "staged")
 """The states that are flipped: see above."""
 PLACES = ("tables", "store", "audit", "staging", "cuts", "releases", "backup")
-SECTION = """\
-`python -m tests.faults.flips --flips {flips} --seed {seed}`, revision `{commit}`: {flips} times one
-bit of one file of a sequence is changed: at rest, with a release that is cut, or with one that is
-staged.
-
-`ktsafe state check` names it (4 or 6), and nothing is backed up. Or it is dead: the service
-publishes the bytes of the undisturbed run, ends with 0, and its state is sound.
-
-| where | named | dead |
-|---|---|---|
-{rows}
-
-Of those that were named {run_too} were run, too: every service ended with 0, 4 or 6. Dead: {dead}.
-"""
 NAMED = (Exit.STATE, Exit.MISMATCH)
 
 
@@ -72,33 +52,6 @@ class Seen:
 
     named: Counter[str] = dataclasses.field(default_factory=Counter)
     dead: Counter[str] = dataclasses.field(default_factory=Counter)
-    run_too: int = 0
-    dead_files: Counter[str] = dataclasses.field(default_factory=Counter)
-
-    def told(self, n_flips: int, seed: int) -> str:
-        """Return the section of the page."""
-        rows = "\n".join(f"| {p} | {self.named[p]} | {self.dead[p]} |" for p in PLACES)
-        dead = ", ".join(f"{name} {n}" for name, n in self.dead_files.most_common())
-        return SECTION.format(
-            flips=n_flips, seed=seed, commit=commit(), rows=rows, run_too=self.run_too, dead=dead
-        )
-
-
-def main() -> None:
-    """Flip as often as asked for; anything that is not as it should be ends the command."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--flips", type=int, default=1000)
-    parser.add_argument("--releases", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="put what was seen into this page")
-    given = parser.parse_args()
-    with TemporaryDirectory(prefix="ktsafe-flips-") as folder:
-        bases = make_bases(Path(folder), given.releases, given.seed)
-        seen = flip_all(Path(folder), bases, given.flips, given.seed)
-    told = seen.told(given.flips, given.seed)
-    print(told)
-    if given.out:
-        put_section(given.out, "Changed bits", told)
 
 
 def make_bases(folder: Path, n_releases: int, seed: int) -> dict[str, Base]:
@@ -168,18 +121,16 @@ def flip_all(folder: Path, bases: dict[str, Base], n_flips: int, seed: int) -> S
         data[at] ^= bit
         (work / inside).write_bytes(data)
         try:
-            _one(work, base, place, path.name, seen, is_run=dice.random() < 0.1)
+            _one(work, base, place, seen, is_run=dice.random() < 0.1)
         except BaseException:
             # The service's own hook for crashes would log it to where it printed before.
             print(f"FAILED: {told}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
             raise
         shutil.rmtree(work)
-        if number % 100 == 99:
-            print(f"{number + 1} flips", flush=True)
     return seen
 
 
-def _one(work: Path, base: Base, place: str, name: str, seen: Seen, *, is_run: bool) -> None:
+def _one(work: Path, base: Base, place: str, seen: Seen, *, is_run: bool) -> None:
     """Check a state with one changed bit, and run it where nothing was found."""
     config = str(work / "site" / "ktsafe.toml")
     backup = [str(work / "backup")] if place == "backup" else []
@@ -193,10 +144,8 @@ def _one(work: Path, base: Base, place: str, name: str, seen: Seen, *, is_run: b
     else:
         assert code == Exit.OK, f"exit {code}: {said}"
         seen.dead[place] += 1
-        seen.dead_files[re.sub(r"[-.]?[0-9]{4,}", "", name)] += 1
     if code != Exit.OK and not is_run:
         return
-    seen.run_too += code != Exit.OK
     if backup:
         shutil.rmtree(work / "site" / "state")
         assert _ktsafe("state", "restore", config, *backup)[0] == Exit.OK
@@ -248,7 +197,3 @@ def _ktsafe(*words: str) -> tuple[int, str]:
     with said[0], said[1], launcher.overridden(running.SMALL_BATCHES):
         code = run_command([*words])
     return code, printed.getvalue()[-2000:]
-
-
-if __name__ == "__main__":
-    main()

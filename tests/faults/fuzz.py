@@ -21,8 +21,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.faults.trials import commit, put_section
-
 SHARES = {
     "events": 0.8395,
     "config": 0.06,
@@ -33,15 +31,6 @@ SHARES = {
 }
 """How many of the inputs go to each target; the later ones read and write files, and each table of
 Parquet is read by a process of its own."""
-SECTION = """\
-`make fuzz`: {total:,} inputs. Valid examples are mutated, led by the coverage of the code that
-reads them. An input that crashes it, hangs it or meets an error without a name would be kept, and
-end the command with 1. Rows are those of the last run of each target.
-
-| what reads it | inputs | seed | revision | found |
-|---|---|---|---|---|
-{rows}
-"""
 LIMITS_S = {"parquet": 60}
 """Another limit where an input starts a process, which on a busy machine waits for its turn."""
 LIMIT_S = 10
@@ -56,32 +45,18 @@ def main() -> None:
     parser.add_argument("--target", choices=SHARES)
     parser.add_argument("--replay", type=Path, help="one input that was kept")
     parser.add_argument("--keep", type=Path, default=Path("var/fuzz"), help="where they are kept")
-    parser.add_argument("--out", type=Path, help="put the table into this page")
     given = parser.parse_args()
     if given.replay:
         fuzz_one(given.target, [str(given.replay)])
     given.keep.mkdir(parents=True, exist_ok=True)
-    rows = rows_of(given.out.read_text(encoding="utf-8")) if given.out else {}
-    failed, revision = False, commit()
+    failed = False
     for target in [given.target] if given.target else SHARES:
         share = 1.0 if given.target else SHARES[target]
         numbers = {target: round(given.inputs * share)}
         done, told = run(numbers, given.seed, given.keep)[target]
         failed |= bool(told)
         print(f"{target}: {done:,} inputs, {told or 'nothing found'}", flush=True)
-        rows[target] = (f"{done:,}", str(given.seed), f"`{revision}`", "nothing")
-    if given.out and not failed:
-        lines = (f"| {' | '.join([name, *cells])} |" for name, cells in rows.items())
-        total = sum(int(cells[0].replace(",", "")) for cells in rows.values())
-        put_section(given.out, "Fuzzed", SECTION.format(total=total, rows="\n".join(lines)))
     sys.exit(failed)
-
-
-def rows_of(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the rows of a page by target."""
-    section = text.partition("\n## Fuzzed\n")[2].partition("\n## ")[0]
-    cells = (line.strip("| ").split(" | ") for line in section.splitlines())
-    return {name: tuple(others) for name, *others in cells if name in SHARES}
 
 
 def run(inputs: dict[str, int], seed: int, keep: Path) -> dict[str, tuple[int, str]]:

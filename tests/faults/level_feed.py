@@ -1,35 +1,24 @@
 """A long feed of a network that stays as large as it is: as many join as leave, tie as part.
 
-The feed knows the graph it makes, which shares nothing with the service that reads it: the truth
-at every slot comes from here. It lies in one file per partition, mapped and not loaded, so that
-millions of events cost no memory of the process that reads them.
+The network knows the graph that its events make, and shares nothing with the service that reads
+them.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
-import hashlib
-import mmap
 import random
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ktsafe import Schema
-from ktsafe.connectors.base import Record
 from tests.feeds import Graph
-from tests.memory_connectors import MemoryLog
 
 T = TypeVar("T")
 
 SCHEMA = Schema(("gender", "region"), "health", frozenset({"ill"}))
 REGIONS = ("north", "south", "east")
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-START_US = round(START.timestamp()) * 1_000_000
 TIES_PER_PERSON = 4
 JOIN, CHANGE = 0.02, 0.05
 """Shares of the events that are joins (as many again are departures) and changes."""
@@ -129,119 +118,9 @@ class Network:
             self._place[last] = place
 
 
-@dataclasses.dataclass(frozen=True)
-class Truth:
-    """What is true at a slot.
-
-    Attributes
-    ----------
-    offsets:
-        First offset of each partition behind the slot.
-    digest:
-        Hash of the graph, see `digest_of`.
-    """
-
-    slot_us: int
-    offsets: tuple[int, ...]
-    digest: str
-    graph: Graph
-
-
-def digest_of(graph: Graph) -> str:
-    """Return a short hash of a graph."""
-    vertices, ties = graph
-    people = sorted((name, *sorted(values.items())) for name, values in vertices.items())
-    return hashlib.sha256(repr((people, sorted(ties))).encode()).hexdigest()[:16]
-
-
-def write_feed(
-    folder: Path,
-    events: int,
-    people: int,
-    seed: int,
-    *,
-    every_us: int,
-    step_us: int = 1000,
-    partitions: int = 3,
-) -> list[Truth]:
-    """Write the feed, one event per `step_us` of its time, and return the truth at every slot.
-
-    The last truth is that after the last event.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    dice, network = random.Random(seed + 1).random, Network(people, seed)
-    files = [(folder / f"{p}.jsonl").open("wb", 1 << 20) for p in range(partitions)]
-    ends: list[list[int]] = [[0] for _ in files]
-    truths = []
-    # Slots are multiples of their length, wherever the feed begins.
-    next_slot_us, told = (START_US // every_us + 1) * every_us, -1
-
-    def truth(slot_us: int) -> Truth:
-        graph = network.graph()
-        return Truth(slot_us, tuple(len(p) - 1 for p in ends), digest_of(graph), graph)
-
-    for number in range(1, events + 1):
-        time_us = START_US + step_us * number
-        if time_us > next_slot_us:
-            truths.append(truth(next_slot_us))
-            next_slot_us += every_us
-        seconds, ms = divmod(step_us * number // 1000, 1000)
-        if seconds != told:
-            told = seconds
-            moment = (START + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
-        line = f'{network.step()},"time":"{moment}.{ms:03d}Z"}}\n'.encode()
-        partition = int(dice() * partitions)
-        files[partition].write(line)
-        ends[partition].append(ends[partition][-1] + len(line))
-    for file, of_partition in zip(files, ends, strict=True):
-        file.close()
-        np.save(Path(file.name).with_suffix(".npy"), np.array(of_partition, dtype=np.int64))
-    return [*truths, truth(next_slot_us)]
-
-
-class MappedRecords(Sequence[Record]):
-    """The records of one partition, each made when it is asked for."""
-
-    def __init__(self, path: Path, topic: str, partition: int) -> None:
-        with path.open("rb") as file:
-            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._ends: NDArray[np.int64] = np.load(path.with_suffix(".npy"), mmap_mode="r")
-        self._topic = topic
-        self._partition = partition
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def __getitem__(self, offset):
-        value = self.value(offset)
-        return Record(self._topic, self._partition, offset, None, None, value)
-
-    def value(self, offset: int) -> bytes:
-        """Return a record's bytes."""
-        ends = self._ends
-        return self._bytes[int(ends[offset]) : int(ends[offset + 1]) - 1]
-
-
-def mapped(folder: Path, topic: str = "feed") -> list[MappedRecords]:
-    """Return the partitions of a feed that was written to `folder`."""
-    return [
-        MappedRecords(path, topic, number)
-        for number, path in enumerate(sorted(folder.glob("*.jsonl")))
-    ]
-
-
-def log_of(folder: Path) -> MemoryLog:
-    """Return a feed as a log in memory that takes none."""
-    items = mapped(folder)
-    log = MemoryLog(partitions=len(items))
-    log.items = items
-    return log
-
-
-def in_turn(partitions: Sequence[MappedRecords]) -> Iterator[tuple[int, bytes]]:
-    """Yield (partition, value) of all records, the partitions side by side."""
-    longest = max(map(len, partitions))
-    for offset in range(longest):
-        for number, records in enumerate(partitions):
-            if offset < len(records):
-                yield number, records.value(offset)
+def events(network: Network, n_events: int, step_us: int) -> Iterator[bytes]:
+    """Yield the next events of a network, one per `step_us` of their time, as JSON."""
+    for number in range(1, n_events + 1):
+        moment = START + datetime.timedelta(microseconds=step_us * number)
+        time = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        yield f'{network.step()},"time":"{time}"}}'.encode()

@@ -114,9 +114,8 @@ def test_while_dead_letters_are_refused_nothing_is_read(tmp_path):
 @pytest.mark.parametrize("lateness_s", [1, 4])
 def test_tombstones_are_forgotten_at_the_pace_of_a_replay(tmp_path, lateness_s):
     """Replayed as fast as it goes, the store keeps the tombstones of the lateness bound only."""
-    level_feed.write_feed(tmp_path / "feed", 20_000, 100, 1, every_us=100_000_000)
-    world = World(tmp_path, [], schema=level_feed.SCHEMA)
-    world.log = level_feed.log_of(tmp_path / "feed")
+    feed = level_feed.events(level_feed.Network(100, seed=1), 20_000, step_us=1_000)
+    world = World(tmp_path, [list(feed)], schema=level_feed.SCHEMA)
     greatest = 0
 
     class Watch(Observer):

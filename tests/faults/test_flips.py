@@ -1,12 +1,15 @@
-"""Single changed bits: a few of `python -m tests.faults.flips`."""
+"""Single changed bits: a few, and a thousand of a longer sequence by `make faults`."""
 
-from pathlib import Path
+import pytest
 
 from tests.faults.flips import flip_all, make_bases
 
 
-def test_a_changed_bit_is_named_or_nothing_reads_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("releases", "flips"), [(2, 16), pytest.param(5, 1_000, marks=pytest.mark.faults)]
+)
+def test_a_changed_bit_is_named_or_nothing_reads_it(tmp_path, releases, flips):
     """`state check` names it, or the service goes on to the bytes of the undisturbed run."""
-    seen = flip_all(tmp_path, make_bases(tmp_path, n_releases=2, seed=1), n_flips=16, seed=1)
-    assert sum(seen.named.values()) + sum(seen.dead.values()) == 16
-    assert sum(seen.named.values()) >= 8
+    seen = flip_all(tmp_path, make_bases(tmp_path, releases, seed=1), flips, seed=1)
+    assert sum(seen.named.values()) + sum(seen.dead.values()) == flips
+    assert sum(seen.named.values()) >= flips // 2

@@ -31,9 +31,3 @@ def test_nothing_crashes_or_hangs(tmp_path, monkeypatch):
     assert {target: told for target, (_, told) in found.items() if told} == {}
     assert all(found[target][0] >= number for target, number in inputs.items())
     assert list(memory.iterdir()) == []
-
-
-def test_rows_of_a_page_are_read_back():
-    """What one target showed stays on the page when another one is run again."""
-    page = "\n## Fuzzed\n\n| events | 1,000 | 1 | `abc` | nothing |\n\n## Next\n| config | 1 |\n"
-    assert fuzz.rows_of(page) == {"events": ("1,000", "1", "`abc`", "nothing")}

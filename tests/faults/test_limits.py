@@ -1,7 +1,8 @@
 """Limits of the machine that a running service reaches: disk, files, memory, a torn log.
 
-Some need root: they put the state on a small disk of its own, which is filled up, or fails so that
-the system goes on read-only, or the service into a control group without memory.
+`make faults` runs them, each several times, at a moment or place drawn from the seed. Some need
+root: they put the state on a small disk of its own, which is filled up, or fails so that the system
+goes on read-only, or the service into a control group without memory.
 """
 
 from __future__ import annotations
@@ -15,17 +16,30 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from ktsafe.stream.errors import Exit
-from tests.faults.on_disk import LOG_BYTES_MIN, MENDED, greatest, site_of
-from tests.faults.processes import PATIENCE_S, Watched, check, ended, seconds_until, stop
-from tests.faults.trials import NEXT_START, Fault, Trial
+from tests import feeds, running, services
+from tests.faults.processes import (
+    PATIENCE_S,
+    Watched,
+    check,
+    ended,
+    seconds_until,
+    stop,
+    watched,
+)
 from tests.running import Site
 
-ROOM_MADE = "once there is room, by itself or at the next start"
+pytestmark = pytest.mark.faults
+
+PEOPLE = 150
+LOG_BYTES_MIN = 10_000
+"""So much of the log is whole commits, wherever it is damaged."""
 DISK_BYTES = 48 * 2**20
 GIVEN_S = 45.0
 """How long a limited service is given to end or to complain. Where every byte of memory is asked
@@ -33,6 +47,21 @@ for in vain first it is not deadlocked, but slow beyond use."""
 GROUPS = Path("/sys/fs/cgroup/memory")
 """Where control groups for memory are made, version 1."""
 WAITS = ("cannot be built or staged", "did not confirm", "cannot be written")
+
+
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/loop-control").exists(), reason="mounts a disk"
+)
+needs_groups = pytest.mark.skipif(
+    os.geteuid() != 0 or not GROUPS.is_dir(), reason="makes a control group"
+)
+
+
+def site_of(folder: Path, seed: int) -> tuple[Watched, list[list[feeds.Event]]]:
+    """Return a service on two files, and what they hold."""
+    partitions = feeds.assigned(services.small_feed(people=PEOPLE, seed=seed), 2, seed)
+    site = running.files_site(folder / "site", partitions, services.ATTRIBUTES, "month")
+    return watched(site), partitions
 
 
 def command(*words: str | Path) -> None:
@@ -87,6 +116,12 @@ def disk_of(site: Site) -> Iterator[Disk]:
         subprocess.run(["umount", "-l", place], check=False, capture_output=True)
 
 
+def greatest(site: Watched, pattern: str) -> tuple[Path, int]:
+    """Return the greatest file of a pattern in the store, and its size; an empty one if none."""
+    files = [*(site.site.folder / "state/store/db").glob(pattern), Path(os.devnull)]
+    return max(((path, path.stat().st_size) for path in files), key=lambda found: found[1])
+
+
 @contextmanager
 def standing_still(process: subprocess.Popen[bytes], site: Watched) -> Iterator[None]:
     """Hold a service that has read its first records, so that more is to be written after."""
@@ -115,24 +150,50 @@ def rest_held_back(folder: Path) -> Iterator[None]:
             file.write(rest)
 
 
-def mended(site: Watched, partitions: list[list[dict[str, object]]], into: Path) -> float:
-    """Start what was mended and see it through to its end; return the seconds until it worked."""
+def mended(site: Watched, partitions: list[list[dict[str, object]]], into: Path) -> None:
+    """Start what was mended and see it through to its end."""
     process = site.site.start()
-    ready_s = seconds_until(site.is_ready, process)
+    seconds_until(site.is_ready, process)
     stop(process)
     site.site.drain()
     check(site.site, partitions, into)
-    return ready_s
 
 
-def disk_filled(folder: Path, seed: int) -> Trial:
-    """Let another program fill the disk of the state while the service runs, then make room.
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_full_disk_ends_the_service(tmp_path, seed):
+    """No file may grow beyond a bound; once that is lifted a new start goes on."""
+    site, partitions = site_of(tmp_path, seed)
+    process = site.site.start("--drain")
+    bound = random.Random(seed).randrange(20_000, 60_000)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (bound, bound))
+    ended(process, site, Exit.STATE, "Make the folder usable")
+    mended(site, partitions, tmp_path / "read")
 
-    It ends where a commit finds no room, and waits where a release finds none.
-    """
-    site, partitions = site_of(folder, seed)
+
+def test_ingest_waits_for_dead_letters_without_room(tmp_path):
+    """The service says so, and a start with room goes on."""
+    site, partitions = site_of(tmp_path, 1)
+    feed = tmp_path / "feed/feed-0.jsonl"
+    feed.write_text("not an event\n" + feed.read_text())
+    text = site.site.config.read_text()
+    site.site.config.write_text(text.replace('"dead-letters.jsonl"', '"/dev/full"'))
+    process = site.site.start()
+    words = "dead letters cannot be written, ingest waits"
+    seconds_until(lambda: words in site.log(), process)
+    assert 'ktsafe_retries_total{op="dead_letter"}' in site.metrics()
+    stop(process)
+    site.site.config.write_text(text)
+    mended(site, partitions, tmp_path / "read")
+    assert site.site.dead_letters() == 1
+
+
+@needs_root
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_a_disk_that_another_program_fills_holds_the_service_up(tmp_path, seed):
+    """It ends where a commit finds no room, and waits where a release finds none."""
+    site, partitions = site_of(tmp_path, seed)
     with disk_of(site.site) as disk:
-        with rest_held_back(folder):
+        with rest_held_back(tmp_path):
             process = site.site.start()
             with standing_still(process, site):
                 filler = disk.fill(random.Random(seed).randrange(0, 20_000))
@@ -141,12 +202,10 @@ def disk_filled(folder: Path, seed: int) -> Trial:
         filler.unlink()
         seconds_until(lambda: process.poll() is not None or site.published() > before)
         if process.poll() is None:
-            seen = "waits while a release is staged, says so, and goes on once there is room"
             stop(process)
         else:
-            seen = ended(process, site, Exit.UNAVAILABLE, "Make the folder usable")
-        ready_s = mended(site, partitions, folder / "read")
-    return Trial(seen, ready_s)
+            ended(process, site, Exit.UNAVAILABLE, "Make the folder usable")
+        mended(site, partitions, tmp_path / "read")
 
 
 def waits(site: Watched) -> bool:
@@ -154,17 +213,19 @@ def waits(site: Watched) -> bool:
     return any(words in site.log() for words in WAITS)
 
 
-def disk_read_only(folder: Path, seed: int) -> Trial:
-    """Let the disk of the state fail while the service runs, back up what is there, and mend it."""
-    site, partitions = site_of(folder, seed)
+@needs_root
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_disk_that_fails_ends_the_service(tmp_path, seed):
+    """What is there can be checked and backed up; mended, it goes on."""
+    site, partitions = site_of(tmp_path, seed)
     with disk_of(site.site) as disk:
-        with rest_held_back(folder):
+        with rest_held_back(tmp_path):
             process = site.site.start()
             with standing_still(process, site):
                 disk.fail()
-        seen = ended(process, site, Exit.STATE, "Make the folder usable")
+        ended(process, site, Exit.STATE, "Make the folder usable")
         for words in (["check"], ["backup"]):
-            to = [str(folder / "backup")] * (words == ["backup"])
+            to = [str(tmp_path / "backup")] * (words == ["backup"])
             told = [
                 sys.executable,
                 "-m",
@@ -178,70 +239,42 @@ def disk_read_only(folder: Path, seed: int) -> Trial:
             assert done.returncode == 0, done.stderr
         disk.unmount()
         disk.mount()
-        ready_s = mended(site, partitions, folder / "read")
+        mended(site, partitions, tmp_path / "read")
         disk.unmount()
-    return Trial(f"{seen}; `state backup` works meanwhile", ready_s)
 
 
-def log_torn(folder: Path, seed: int) -> Trial:
-    """Cut the log of a killed service anywhere; then put the whole store back, as a backup would.
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_torn_log_ends_the_service_unless_nothing_followed_from_it(tmp_path, seed):
+    """The log of a killed service is cut anywhere; then the whole store is put back.
 
     RocksDB takes a cut log for the end of what was written and tidies up behind it. That commits
     lack is found after that, by their count, so that the log alone would not mend it. The kill may
     come before the last commit was counted. Nothing has followed from that one, so the service
     goes on without it and reads its records again.
     """
-    site, partitions = site_of(folder, seed)
+    site, partitions = site_of(tmp_path, seed)
     process = site.site.start()
     seconds_until(lambda: greatest(site, "*.log")[1] > LOG_BYTES_MIN, process)
     process.kill()
     process.wait()
     store = site.site.folder / "state/store"
-    shutil.copytree(store, folder / "store")
+    shutil.copytree(store, tmp_path / "store")
     file, size = greatest(site, "*.log")
     file.write_bytes(file.read_bytes()[: random.Random(seed).randrange(size)])
     process = site.site.start("--drain")
     if process.wait(PATIENCE_S) == 0:
-        check(site.site, partitions, folder / "read")
-        return Trial("exit 0 where only a commit that was not counted yet was cut")
-    seen = ended(process, site, Exit.STATE, "ktsafe state restore")
+        # Only a commit that was not counted yet was cut.
+        check(site.site, partitions, tmp_path / "read")
+        return
+    ended(process, site, Exit.STATE, "ktsafe state restore")
     shutil.rmtree(store)
-    shutil.copytree(folder / "store", store)
-    return Trial(seen, mended(site, partitions, folder / "read"))
+    shutil.copytree(tmp_path / "store", store)
+    mended(site, partitions, tmp_path / "read")
 
 
 def is_releasing(site: Watched) -> bool:
     """Whether a release was begun."""
     return bool(re.search(r"^ktsafe_releases_begun_total [1-9]", site.metrics(), re.MULTILINE))
-
-
-def limited(which: int, bound: Callable[[int, random.Random], int]) -> Callable[..., Trial]:
-    """Return a trial that sets a limit during a release, and lifts it by a new start."""
-
-    def run(folder: Path, seed: int) -> Trial:
-        site, partitions = site_of(folder, seed)
-        process = site.site.start()
-        seconds_until(lambda: is_releasing(site), process)
-        limit = bound(process.pid, random.Random(seed))
-        resource.prlimit(process.pid, which, (limit, resource.getrlimit(which)[1]))
-        deadline = time.monotonic() + GIVEN_S
-
-        def is_over() -> bool:
-            return process.poll() is not None or waits(site) or time.monotonic() > deadline
-
-        seconds_until(is_over)
-        if process.poll() is None:
-            slow = f"goes on slowly or not at all, ended after {GIVEN_S:.0f} s; `KtsafeDown`"
-            seen = "waits and says so" if waits(site) else slow
-            process.kill()
-            process.wait()
-        else:
-            assert process.returncode != 0
-            words = site.last_line().partition(": ")[2][-60:]
-            seen = f"exit {process.returncode}" + (f', "...{words}"' if words else "")
-        return Trial(seen, mended(site, partitions, folder / "read"))
-
-    return run
 
 
 def open_files(pid: int, _dice: random.Random) -> int:
@@ -256,9 +289,34 @@ def address_space(pid: int, dice: random.Random) -> int:
     return int(size) * 1024 + dice.randrange(32 * 2**20)
 
 
-def killed_for_memory(folder: Path, seed: int) -> Trial:
-    """Let the system end the service during a release, for the memory of its control group."""
-    site, partitions = site_of(folder, seed)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("which", "bound"),
+    [(resource.RLIMIT_NOFILE, open_files), (resource.RLIMIT_AS, address_space)],
+    ids=["files", "memory"],
+)
+def test_a_limit_that_is_reached_during_a_release_loses_nothing(tmp_path, which, bound, seed):
+    """The service ends, waits, or is ended; a new start without the limit goes on."""
+    site, partitions = site_of(tmp_path, seed)
+    process = site.site.start()
+    seconds_until(lambda: is_releasing(site), process)
+    limit = bound(process.pid, random.Random(seed))
+    resource.prlimit(process.pid, which, (limit, resource.getrlimit(which)[1]))
+    deadline = time.monotonic() + GIVEN_S
+    seconds_until(lambda: process.poll() is not None or waits(site) or time.monotonic() > deadline)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    else:
+        assert process.returncode != 0
+    mended(site, partitions, tmp_path / "read")
+
+
+@needs_groups
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_service_that_the_system_ends_for_its_memory_loses_nothing(tmp_path, seed):
+    """Its control group has none left during a release; a new start goes on."""
+    site, partitions = site_of(tmp_path, seed)
     group = GROUPS / f"ktsafe-fault-{os.getpid()}-{seed}"
     group.mkdir()
     try:
@@ -273,39 +331,4 @@ def killed_for_memory(folder: Path, seed: int) -> Trial:
         seconds_until(lambda: not (group / "cgroup.procs").read_text())
         group.rmdir()
     assert process.returncode == -signal.SIGKILL, f"exit {process.returncode}"
-    return Trial("killed by the system; `KtsafeDown`", mended(site, partitions, folder / "read"))
-
-
-def is_root() -> bool:
-    """Whether disks can be mounted here."""
-    return os.geteuid() == 0 and Path("/dev/loop-control").exists()
-
-
-FAULTS = (
-    Fault("the log (WAL) is cut", "files", MENDED, 3, log_torn),
-    Fault(
-        "no file can be opened any more",
-        "files",
-        NEXT_START,
-        3,
-        limited(resource.RLIMIT_NOFILE, open_files),
-    ),
-    Fault(
-        "no memory is left during a release",
-        "files",
-        NEXT_START,
-        3,
-        limited(resource.RLIMIT_AS, address_space),
-    ),
-)
-if is_root():
-    FAULTS += (
-        Fault("disk of the state is filled up", "files", ROOM_MADE, 4, disk_filled),
-        Fault(
-            "disk of the state fails, read-only from then on", "files", MENDED, 2, disk_read_only
-        ),
-    )
-if is_root() and GROUPS.is_dir():
-    FAULTS += (
-        Fault("killed for its memory during a release", "files", NEXT_START, 3, killed_for_memory),
-    )
+    mended(site, partitions, tmp_path / "read")
