@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 import numpy as np
@@ -215,9 +215,19 @@ def usefulness(traced: Traced) -> Usefulness:
     )
 
 
-def share(part: int, whole: int) -> float | None:
-    """Return a part of a whole, to six places; None of nothing."""
-    return round(part / whole, 6) if whole else None
+SHARE_LEAST: Final = 0.000001
+"""Shares have six places, and one of millions is not rounded away."""
+
+
+def share(part: int | None, whole: int | None) -> float | None:
+    """Return a part of a whole; None if unknown, or of nothing.
+
+    It is 0 or 1 only where the part is nothing or the whole.
+    """
+    if part is None or not whole:
+        return None
+    rounded = round(part / whole, 6)
+    return min(max(rounded, SHARE_LEAST), 1 - SHARE_LEAST) if 0 < part < whole else rounded
 
 
 # The anonymization cost of a release.

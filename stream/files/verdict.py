@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from ktsafe.audit.cost import share
 from ktsafe.audit.sequence.figures import ObjectCounts
 from ktsafe.stream.files.audit_model import AttackResult, Audit, Candidates
 from ktsafe.stream.files.releases_write import AUDIT
@@ -21,9 +22,6 @@ Kind = Literal["withdrawn", "guarantee", "attack", "people", "sensitive", "open"
 BROKEN: Final = frozenset({"withdrawn", "guarantee", "attack"})
 """Kinds of findings with which a release should not be in use."""
 RISK_CURVE: Final = "risk_curve"
-
-SHARE_BELOW_ONE: Final = 0.999999
-"""Shares have six places: one broken of millions is not rounded away."""
 
 BOUNDED: Final = ("one_hop", "sensitive_inference", "denoised", "two_hops")
 """Attacks on a single release that have a bound: without one of them the judgement is open."""
@@ -133,14 +131,7 @@ def _guarantee(
     words: str, worst: float, bound: float, broken: int, whole: int | None, by: str
 ) -> Guarantee:
     kept = 1.0 if not broken else share((whole or 0) - broken, whole)
-    if broken and kept == 1:
-        kept = SHARE_BELOW_ONE
     return Guarantee(words, worst, bound, kept, by)
-
-
-def share(part: int | None, whole: int | None) -> float | None:
-    """Return a share of a whole; None if it is not known."""
-    return None if part is None or not whole else round(part / whole, 6)
 
 
 def risk_points(audit: Audit) -> list[AttackResult]:

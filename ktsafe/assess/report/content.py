@@ -19,6 +19,7 @@ from ktsafe.assess.report.charts import RiskCurve, RiskPoint
 from ktsafe.assess.report.score import concluded, score
 from ktsafe.assess.report.words import ASSESSED, NOT_COVERED, parameters
 from ktsafe.audit.changes_by_age import RECENT
+from ktsafe.audit.cost import share
 from ktsafe.audit.privacy_figures import GroupOfBand
 from ktsafe.stream.files.audit_model import Audit, Utility
 from ktsafe.stream.files.freshness_figures import worth_over_time
@@ -31,7 +32,6 @@ from ktsafe.stream.files.verdict import (
     guarantees,
     risk_points,
     sensitive_people,
-    share,
     unfinished,
     wanting,
 )

@@ -6,12 +6,14 @@ import json
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from ktsafe.audit import Overlap, Traced, audit_release, cost_parts, trace, usefulness
+from ktsafe.audit.cost import share
 from ktsafe.params import PrivacyParams
+from ktsafe.stream.files.report_texts import percent
 from tests.graphs import attributed
 from tests.naive import Small
 
@@ -83,13 +85,17 @@ def test_cost_parts_add_up_to_both_costs(graphs: tuple[Small, Small, list[int]])
     assert parts.edges_of_withheld == sum(not {*pair} <= {*behind} for pair in original.edges)
 
 
-def test_ties_of_withheld_people_are_missed() -> None:
-    """A tie to somebody who is not released counts in recall like any other."""
-    original = _graph(3, {frozenset((0, 1)), frozenset((1, 2))})
-    released = _graph(2, {frozenset((0, 1))})
-    found = usefulness(_traced((original, released, [0, 1])))
-    assert (found.edges.precision, found.edges.recall) == (1.0, 0.5)
-    assert (found.vertices.precision, found.vertices.recall) == (1.0, 0.666667)
+@given(st.integers(1, 10**9).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+@example((1, 3_000_000))
+@example((2_999_999, 3_000_000))
+def test_a_share_is_none_or_all_only_where_it_is(counts: tuple[int, int]) -> None:
+    """One of millions is not rounded away, as a figure and as text; else six places are right."""
+    part, whole = counts
+    found = share(part, whole)
+    assert found is not None
+    assert abs(Fraction(found) - Fraction(part, whole)) < Fraction(1, 10**6)
+    assert (found == 0, found == 1) == (part == 0, part == whole)
+    assert (percent(found) == "0%", percent(found) == "100%") == (part == 0, part == whole)
 
 
 def test_shares_of_nothing_are_unknown() -> None:
