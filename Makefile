@@ -118,8 +118,6 @@ broker-stop: $(STAMP) ## stop that broker
 screenshots: $(STAMP) ## picture dashboards and reports in ./docs; DATA=folder: a report of it, too
 	$(RUN) -m tests.ops.screenshots docs/screenshots
 	$(RUN) -m tests.ops.report_screenshots docs/screenshots $(DATA)
-	$(RUN) -m tests.ops.before_after docs/images
-	$(RUN) -m tests.ops.concepts docs/images
 
 prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into ./var, for tests/ops
 

@@ -8,11 +8,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-from tests.ops import before_after, concepts
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,14 +39,14 @@ def test_every_decision_is_listed() -> None:
         assert f"| {number} | [{title}]({path.name}) |" in listed
 
 
-@pytest.mark.parametrize(("script", "pictures"), [(concepts, 5), (before_after, 1)])
-def test_the_pictures_are_those_of_the_scripts(
-    script: ModuleType, pictures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """docs/images holds what the scripts draw that `make screenshots` runs."""
-    monkeypatch.setattr(sys, "argv", ["script", str(tmp_path)])
-    assert script.main() == 0
-    drawn = sorted(tmp_path.iterdir())
-    assert len(drawn) == pictures
-    for path in drawn:
-        assert path.read_bytes() == (ROOT / "docs/images" / path.name).read_bytes()
+def test_the_risk_curve_is_that_of_its_table() -> None:
+    """Each line of the picture goes through the figures of docs/figures.md."""
+    page = (ROOT / "docs/figures.md").read_text(encoding="utf-8").partition("| of the ties |")[2]
+    rows = re.findall(r"^\| (\d+)% \|(.+)\|$", page.partition("\n\n")[0], re.MULTILINE)
+    picture = (ROOT / "docs/images/risk-curve.svg").read_text(encoding="utf-8")
+    lines = re.findall(r'<polyline class="\w+ curve" points="([^"]+)"', picture)
+    assert (len(lines), len(rows)) == (3, 6)
+    for column, line in enumerate(lines):
+        found = [float(cells.split("|")[column].split()[0]) for _, cells in rows]
+        at = [f"{60 + 5.6 * int(rows[i][0]):.0f},{270 - 240 * y:.0f}" for i, y in enumerate(found)]
+        assert line.split() == at
