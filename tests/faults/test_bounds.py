@@ -1,21 +1,22 @@
 """Memory and queues are bounded: where something is slow the source is not read."""
 
+import itertools
 import os
 
 import pytest
 
 from ktsafe.connectors.base import DeadLetter, Unavailable
-from ktsafe.state import database
+from ktsafe.state import database, store
 from ktsafe.stream.ingest import ingest
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.slots import Clocks
-from tests.faults import level_feed
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import SCHEMA, World, event
 
 RECORD_BYTES = 64 * 1024
+DEPARTURES_A_SECOND = 250
 
 
 class Refusing(MemoryDeadLetterSink):
@@ -112,10 +113,15 @@ def test_while_dead_letters_are_refused_nothing_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("lateness_s", [1, 4])
-def test_tombstones_are_forgotten_at_the_pace_of_a_replay(tmp_path, lateness_s):
+def test_tombstones_are_forgotten_at_the_pace_of_a_replay(tmp_path, monkeypatch, lateness_s):
     """Replayed as fast as it goes, the store keeps the tombstones of the lateness bound only."""
-    feed = level_feed.events(level_feed.Network(100, seed=1), 20_000, step_us=1_000)
-    world = World(tmp_path, [list(feed)], schema=level_feed.SCHEMA)
+    monkeypatch.setattr(store, "LOGGED_MIN", DEPARTURES_A_SECOND)
+    ends = [(f"p{n}", 1 + n / DEPARTURES_A_SECOND) for n in range(20 * DEPARTURES_A_SECOND)]
+    lives = [
+        [event("vertex.upsert", at_s, name, gender="f"), event("vertex.delete", at_s, name)]
+        for name, at_s in ends
+    ]
+    world = World(tmp_path, [list(itertools.chain(*lives))])
     greatest = 0
 
     class Watch(Observer):
@@ -126,25 +132,23 @@ def test_tombstones_are_forgotten_at_the_pace_of_a_replay(tmp_path, lateness_s):
     world.run(
         observer=Watch(),
         loop={"lateness_max_s": lateness_s, "prune_interval_s": 1.0, "report_interval_s": 0.001},
-        ingest={"batch_records_max": 500, "lateness_max_s": lateness_s},
+        ingest={"batch_records_max": 100, "lateness_max_s": lateness_s},
     )
-    # Two hundred departures and some thousand ended ties would be kept otherwise.
-    per_second = 600
-    assert 0 < greatest < per_second * (lateness_s + 3)
+    assert 0 < greatest < DEPARTURES_A_SECOND * (lateness_s + 3)
 
 
 def test_blocks_that_were_read_are_kept_up_to_a_bound(tmp_path):
     """Three times as much is read as may be kept, from two families."""
-    store = database.Database(tmp_path / "db", create=True)
+    opened = database.Database(tmp_path / "db", create=True)
     names = [b"%d" % number for number in range(3 * 1024)]
     families = ["people", "pages"]
     for family in families:
-        batch = store.batch()
+        batch = opened.batch()
         batch.write(family, {name: os.urandom(4096) for name in names})
-        store.commit(batch)
-        store.flush(family)
-        assert None not in store.get_many(family, names)
-    used = {int(store._families[f].property_value("rocksdb.block-cache-usage")) for f in families}
-    store.close()
+        opened.commit(batch)
+        opened.flush(family)
+        assert None not in opened.get_many(family, names)
+    used = {int(opened._families[f].property_value("rocksdb.block-cache-usage")) for f in families}
+    opened.close()
     assert len(used) == 1, "each family has a cache of its own"
     assert 2**22 < used.pop() <= database._CACHE_BYTES
