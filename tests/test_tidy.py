@@ -123,7 +123,7 @@ def test_kernels_declare_how_they_are_compiled() -> None:
         for where, function in functions(path):
             for decorator in function.decorator_list:
                 text = ast.unparse(decorator)
-                kernels += text in {"kernel", "inner_kernel", "inlined_kernel"}
+                kernels += text in {"kernel", "inner_kernel"}
                 if not re.search(r"\b(njit|jit|vectorize|guvectorize)\b", text):
                     continue
                 kernels += 1

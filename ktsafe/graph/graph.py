@@ -322,35 +322,6 @@ class AttributedGraph:
         graph.check_spelling()
         return graph
 
-    @classmethod
-    def from_networkx(
-        cls, graph: nx.Graph, schema: Schema
-    ) -> tuple[AttributedGraph, list[Hashable]]:
-        """Return the graph and, by position, the networkx nodes. Self-loops are refused.
-
-        Raises
-        ------
-        InvalidGraph
-            If the graph is directed or a multigraph.
-        AbsentFromGraph, WrittenOtherwise
-            See `check_present` and `check_spelling`.
-        """
-        if graph.is_directed() or graph.is_multigraph():
-            msg = "Only undirected simple graphs are supported."
-            raise InvalidGraph(msg, hint="Convert with networkx.Graph(graph).")
-        nodes: list[Hashable] = list(graph)
-        position = {node: i for i, node in enumerate(nodes)}
-        # Attributes that the schema does not list may be meant by one that it does.
-        others = {name for node in nodes for name in graph.nodes[node] if isinstance(name, str)}
-        columns = {
-            name: [graph.nodes[node].get(name) for node in nodes]
-            for name in {*schema.attributes, *others}
-        }
-        edges = np.array(
-            [(position[u], position[v]) for u, v in graph.edges()], dtype=np.int64
-        ).reshape(-1, 2)
-        return cls.from_columns(schema, columns, edges), nodes
-
     def to_networkx(self, nodes: Sequence[Hashable] | None = None) -> nx.Graph:
         """Return the graph as networkx, its nodes named by `nodes` (default: positions)."""
         names: Sequence[Any] = range(self.n_vertices) if nodes is None else nodes

@@ -121,14 +121,14 @@ def _widened(compile_kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return compile_widened
 
 
-def _compiled(function: Callable[..., Any], *, is_inner: bool = False, **options: Any) -> Any:
+def _compiled(function: Callable[..., Any], *, is_inner: bool = False) -> Any:
     """Compile with our options, kept in our folder.
 
     Numba asks where when it is told to keep.
     """
     elsewhere, config.CACHE_DIR = config.CACHE_DIR, FOLDER
     try:
-        compiled = njit(**OPTIONS, no_cpython_wrapper=is_inner, **options)(function)
+        compiled = njit(**OPTIONS, no_cpython_wrapper=is_inner)(function)
         compiled._cache = _SharedCache(function)  # noqa: SLF001 -- numba has no door for it
         compiled.compile = _apart(compiled.compile)
         if is_inner:
@@ -149,8 +149,3 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     The entry for Python is not made.
     """
     return _compiled(function, is_inner=True)
-
-
-def inlined_kernel(function: Callable[..., Any]) -> Any:
-    """Write a function into calling kernels, where calls cost too much."""
-    return _compiled(function, is_inner=True, inline="always")

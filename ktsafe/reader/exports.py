@@ -1,32 +1,19 @@
-"""A release in the formats of catalogues and of other programs.
+"""Descriptions of a release for catalogues, and its README.txt.
 
-Croissant 1.1 and RO-Crate 1.1 describe the files of a release folder; GraphML and GEXF hold its
-graph. Nothing in them tells more than the release, and none has a date but the release's own.
+Croissant 1.1 and RO-Crate 1.1 describe the files of a release folder. Nothing in them tells more
+than the release, and none has a date but the release's own.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-from xml.etree import ElementTree as ET
-
-from ktsafe.errors import InvalidParams
-
-if TYPE_CHECKING:
-    from ktsafe.reader.published import StudiedRelease
+from typing import Any, Final
 
 UNDATED: Final = "1970-01-01"
 """The date of a release without one: a fixed date repeats, and a missing one becomes today."""
-TAKEN_IN_GEXF: Final = frozenset(
-    {"id", "label", "pid", "start", "end", "spells", "viz", "parents", "slices"}
-)
-"""Names of attributes that networkx takes for GEXF's own: people or values would change."""
-_NOT_IN_XML: Final = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Also the carriage return, which every reader takes for a line feed."""
 _MEDIA_TYPES: Final = {
     ".csv": "text/csv",
     ".json": "application/json",
@@ -167,55 +154,6 @@ def ro_crate(manifest: Mapping[str, Any]) -> str:
     return json.dumps(crate, indent=2, ensure_ascii=False) + "\n"
 
 
-def write_graphml(release: StudiedRelease, path: Path) -> None:
-    """Write the graph as GraphML.
-
-    Edges have their `weight` where there are noisy tables.
-
-    Raises
-    ------
-    InvalidParams
-        If a text has a control character, which XML cannot hold.
-    """
-    import networkx as nx
-
-    _check_xml(release)
-    nx.write_graphml_xml(release.to_networkx(weights=True), path)
-
-
-def write_gexf(release: StudiedRelease, path: Path) -> None:
-    """Write the graph as GEXF, dated by the release.
-
-    Raises
-    ------
-    InvalidParams
-        If GEXF has a meaning of its own for the name of an attribute, or a text has a control
-        character, which XML cannot hold.
-    """
-    import networkx as nx
-    from networkx.readwrite.gexf import GEXFWriter
-
-    if taken := sorted(TAKEN_IN_GEXF & release.columns.keys()):
-        msg = f"GEXF has a meaning of its own for the attribute {taken[0]!r}."
-        raise InvalidParams(msg, hint="Take GraphML, or rename the attribute in the schema.")
-    _check_xml(release)
-    graph: nx.Graph[str] = release.to_networkx(weights=True)
-    writer = GEXFWriter(encoding="utf-8", prettyprint=True, version="1.2draft")
-    writer.add_graph(graph)
-    dated = str(release.manifest.get("nominal_time") or UNDATED)[:10]
-    for meta in writer.xml.iter("meta"):
-        meta.set("lastmodifieddate", dated)
-    ET.indent(writer.xml)
-    ET.ElementTree(writer.xml).write(path, encoding="utf-8", xml_declaration=True)
-
-
-def _check_xml(release: StudiedRelease) -> None:
-    texts = {*release.columns, *(text for column in release.columns.values() for text in column)}
-    if any(_NOT_IN_XML.search(text) for text in texts):
-        msg = "An attribute has a control character, which XML cannot hold."
-        raise InvalidParams(msg, hint="Take the CSV files.")
-
-
 def _described(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return name, description, date and terms in schema.org's words."""
     about = manifest.get("about", {})
@@ -314,6 +252,7 @@ Python, with error bars   import ktsafe
                           release = ktsafe.read("{folder}")
                           release.estimate("assortativity", by="{attribute}")
 networkx                  graph = ktsafe.read("{folder}").to_networkx()
+Gephi                     networkx.write_graphml(graph, "graph.graphml")
 igraph                    graph = ktsafe.read("{folder}").to_igraph()
 PyTorch Geometric         data = ktsafe.read("{folder}").to_pyg()
 pandas                    vertices = pd.read_csv("vertices.csv", dtype=str,
@@ -323,7 +262,6 @@ R, igraph                 edges <- read.csv("edges.csv", colClasses = "character
                           people <- read.csv("vertices.csv", colClasses = "character",
                                              na.strings = "")
                           graph <- graph_from_data_frame(edges, FALSE, people)
-Gephi                     ktsafe releases read --folder .. --into OUT --also gexf
 Take vertices.csv, too: people without an edge are not in edges.csv.
 """
 

@@ -90,10 +90,8 @@ def follow(before: LatestGraph | None, release: Release) -> LatestGraph:
 
 
 class Also(enum.StrEnum):
-    """Names a file that is written beside a release for other programs."""
+    """Names a description that is written beside a release for catalogues."""
 
-    GRAPHML = "graphml"
-    GEXF = "gexf"
     CROISSANT = "croissant"
     RO_CRATE = "ro-crate"
 
@@ -140,8 +138,8 @@ def read(
     also: Annotated[
         list[Also],
         typer.Option(
-            help="Write a file of another format beside each release: graph.graphml, graph.gexf, "
-            "croissant.json, ro-crate-metadata.json. May be repeated."
+            help="Write a description for catalogues beside each release: croissant.json, "
+            "ro-crate-metadata.json. May be repeated."
         ),
     ] = [],  # noqa: B006 -- typer copies it
     withdrawn: Annotated[
@@ -253,7 +251,7 @@ class _Joined:
 
 
 def _write_also(folder: Path, also: list[Also]) -> None:
-    """Write a release for other programs, beside its own files."""
+    """Describe a release for catalogues, beside its own files."""
     if not also:
         return
     import ktsafe
@@ -261,10 +259,6 @@ def _write_also(folder: Path, also: list[Also]) -> None:
 
     release = ktsafe.read(folder, withdrawn=True)
     assert isinstance(release, StudiedRelease)
-    if Also.GRAPHML in also:
-        exports.write_graphml(release, folder / "graph.graphml")
-    if Also.GEXF in also:
-        exports.write_gexf(release, folder / "graph.gexf")
     if Also.CROISSANT in also:
         described = exports.croissant(release.manifest)
         (folder / "croissant.json").write_text(described, encoding="utf-8")

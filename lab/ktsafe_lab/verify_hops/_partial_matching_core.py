@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.kernels.compiler import inlined_kernel, inner_kernel, kernel
+from ktsafe.kernels.compiler import inner_kernel, kernel
 from ktsafe_lab.verify_hops._rooted_graph_core import Rooted, mixed
 
 
@@ -73,8 +73,7 @@ def change_surplus(state: Matching, u: int, step: int) -> None:
     state.sums[1] += abs(state.surplus[u])
 
 
-# Inlined, so the compiler sees which step it is: as a call the search takes a tenth longer.
-@inlined_kernel
+@inner_kernel
 def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: int) -> int:
     """Tell unmatched neighbours of u and w that they are or were.
 
@@ -102,7 +101,7 @@ def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: 
     return common
 
 
-@inlined_kernel
+@inner_kernel
 def _open_ends(first: Rooted, second: Rooted, state: Matching, u: int, w: int) -> tuple[int, int]:
     """Return how many unmatched neighbours u and w have."""
     rest_1 = first.indptr[u + 1] - first.indptr[u] - state.placed_1[u]

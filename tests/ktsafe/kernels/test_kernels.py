@@ -12,7 +12,6 @@ from ktsafe.kernels import compiler as kernels
 
 ROOT = Path(__file__).parents[3]
 CORES = sorted((ROOT / "ktsafe").rglob("_*_core.py"))
-INNER = {"inner_kernel", "inlined_kernel"}
 
 
 def named(path: Path, modules: set[str]) -> Iterator[tuple[str, str]]:
@@ -41,7 +40,7 @@ def test_python_calls_no_inner_kernel() -> None:
             (module, node.name)
             for node in ast.parse(path.read_text()).body
             if isinstance(node, ast.FunctionDef)
-            and INNER & {ast.unparse(decorator) for decorator in node.decorator_list}
+            and "inner_kernel" in {ast.unparse(decorator) for decorator in node.decorator_list}
         }
     assert inner
     callers = {*(ROOT / "ktsafe").rglob("*.py"), *(ROOT / "tests").rglob("*.py")} - {*CORES}
@@ -59,7 +58,7 @@ def test_options_are_all_that_kernels_share() -> None:
     names = [n for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names]
     assert [each.name for each in names] == ["sys", "threading", "fcntl"]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    decorators = ["kernel", "inner_kernel", "inlined_kernel"]
+    decorators = ["kernel", "inner_kernel"]
     assert [f.name for f in functions] == ["_apart", "_widened", "_compiled", *decorators]
     for function in functions[3:]:
         _docstring, only = function.body

@@ -1,21 +1,16 @@
-"""A release for its readers: README.txt, and the formats of catalogues and other programs."""
+"""A release for its readers: README.txt, and descriptions for catalogues."""
 
 import csv
-import dataclasses
 import json
 import re
 from pathlib import Path
 
 import mlcroissant
 import networkx as nx
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rocrate.rocrate import ROCrate
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, read
-from ktsafe.errors import InvalidParams
 from ktsafe.reader import Releases, StudiedRelease, exports
 from ktsafe.reader.exports import LEANINGS, README, WIDTH, readme
 from ktsafe.stream.cli import run_command
@@ -24,9 +19,6 @@ from ktsafe.stream.files.releases_write import ReleaseHeader, random_ids, write_
 
 ROOT = Path(__file__).parents[3]
 ABOUT = {"title": "A town", "publisher": "The town", "contact": "data@town.example"}
-XML = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
-)
 
 
 def released(folder: Path, about: dict[str, str] = ABOUT) -> StudiedRelease:
@@ -62,7 +54,7 @@ def test_what_the_readme_advises_exists(tmp_path):
         assert callable(getattr(StudiedRelease if name == "estimate" else Releases, name))
     options = {name for name in re.findall(r"--[a-z]+", text) if name != "--"}
     help_text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    assert options == {"--latest", "--folder", "--into", "--also"}
+    assert options == {"--latest"}
     assert all(f"`{name}`" in help_text for name in options)
 
 
@@ -81,50 +73,12 @@ def test_commands_of_the_readme_load_the_release(tmp_path, monkeypatch):
     seen = {}
     exec(blocks["Python, with error bars"], seen)  # noqa: S102 -- our own text
     exec(blocks["networkx"], seen)  # noqa: S102 -- our own text
-    assert set(seen["graph"]) == set(release.ids.tolist())
+    exec("import networkx\n" + blocks["Gephi"], seen)  # noqa: S102 -- our own text
+    assert {*seen["graph"]} == {*nx.read_graphml("graph.graphml")} == {*release.ids.tolist()}
     monkeypatch.chdir(tmp_path / "one")
     exec("import pandas as pd\n" + blocks["pandas"], seen)  # noqa: S102 -- our own text
     assert seen["vertices"]["id"].tolist() == release.ids.tolist()
     assert len(seen["edges"]) == len(release.edges)
-
-
-@given(values=st.lists(XML, min_size=12, max_size=12))
-def test_graphs_are_those_of_the_release(values, tmp_path_factory):
-    """GraphML and GEXF, read by networkx, have its vertices, values and edges."""
-    folder = tmp_path_factory.mktemp("graphs")
-    release = released(folder / "one")
-    columns = {**release.columns, "gender": np.array(values, dtype=str)}
-    release = dataclasses.replace(release, columns=columns)
-    for write, load in (
-        (exports.write_graphml, nx.read_graphml),
-        (exports.write_gexf, nx.read_gexf),
-    ):
-        write(release, folder / "graph")
-        found, expected = load(folder / "graph"), release.to_networkx()
-        assert set(found.edges) == set(expected.edges)
-        assert {v: (d["gender"], d["health"]) for v, d in found.nodes(data=True)} == {
-            v: (d["gender"], d["health"]) for v, d in expected.nodes(data=True)
-        }
-
-
-def test_gexf_has_the_date_of_the_release(tmp_path):
-    """Written again on another day, it has the same bytes."""
-    exports.write_gexf(released(tmp_path / "one"), tmp_path / "graph.gexf")
-    assert 'lastmodifieddate="2027-01-15"' in (tmp_path / "graph.gexf").read_text()
-
-
-def test_what_a_format_would_change_is_refused(tmp_path):
-    """No name that GEXF takes for its own, no control character in XML."""
-    release = released(tmp_path / "one")
-    for name in exports.TAKEN_IN_GEXF:
-        renamed = dataclasses.replace(release, columns={name: release.columns["gender"]})
-        with pytest.raises(InvalidParams, match=name):
-            exports.write_gexf(renamed, tmp_path / "graph")
-    odd = np.array(["a\x01", *["b"] * 11])
-    for write in (exports.write_gexf, exports.write_graphml):
-        with pytest.raises(InvalidParams, match="control character"):
-            write(dataclasses.replace(release, columns={"gender": odd}), tmp_path / "graph")
-    assert not (tmp_path / "graph").exists()
 
 
 @pytest.mark.parametrize("about", [{}, ABOUT])
@@ -165,14 +119,11 @@ def test_the_command_writes_them_beside_a_release(tmp_path):
     released(tmp_path / "releases/one")
     into = tmp_path / "into"
     command = ["releases", "read", "--folder", str(tmp_path / "releases"), "--into", str(into)]
-    also = ("graphml", "gexf", "croissant", "ro-crate")
+    also = ("croissant", "ro-crate")
     assert run_command([*command, *(f"--also={name}" for name in also)]) == Exit.OK
     names = {path.name for path in (into / "one").iterdir()}
     assert names - {path.name for path in (tmp_path / "releases/one").iterdir()} == {
-        "graph.graphml",
-        "graph.gexf",
         "croissant.json",
         "ro-crate-metadata.json",
     }
-    assert nx.read_gexf(into / "one/graph.gexf").number_of_nodes() == 12
     assert read(into / "one").release_id == "one"
