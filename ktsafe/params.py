@@ -12,8 +12,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from importlib.metadata import EntryPoint, entry_points
-from types import MappingProxyType
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from ktsafe.errors import InvalidParams
 
@@ -54,13 +53,6 @@ def exact(value: Fraction | float | str, name: str) -> Fraction:
     return fraction
 
 
-LATER: Final = MappingProxyType({"later": True})
-"""Metadata of a field that a later version added: `field(default=..., metadata=LATER)`.
-
-What began before that version meant the field's default, so the default never changes again.
-"""
-
-
 class Mapped:
     """A dataclass of plain values and rationals, written as JSON and read."""
 
@@ -70,30 +62,6 @@ class Mapped:
         """Return the fields as JSON-ready values; rationals as text, unrounded."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {n: str(x) if isinstance(x, Fraction) else x for n, x in fields.items()}
-
-    def to_fixed(self) -> dict[str, Any]:
-        """Return what a sequence of releases fixes.
-
-        `to_mapping`, but for later fields at default.
-
-        A sequence that an older version began has the same value of it, so it goes on.
-
-        Examples
-        --------
-        >>> @dataclasses.dataclass(frozen=True)
-        ... class Options(Mapped):
-        ...     first: int = 1
-        ...     second: int = dataclasses.field(default=2, metadata=LATER)
-        >>> Options().to_fixed(), Options(second=3).to_fixed()
-        ({'first': 1}, {'first': 1, 'second': 3})
-        """
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        absent = {
-            field.name
-            for field in fields
-            if field.metadata.get("later") and getattr(self, field.name) == field.default
-        }
-        return {name: value for name, value in self.to_mapping().items() if name not in absent}
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:

@@ -297,8 +297,7 @@ class SequenceEngine:
             fixed["schema"]["sensitive"],
             frozenset(fixed["schema"]["sensitive_values"]),
             fixed["schema"]["buckets"],
-            # Sequences that an older version began have none.
-            groups=fixed["schema"].get("groups", {}),
+            groups=fixed["schema"]["groups"],
         )
         params = PrivacyParams.from_mapping(fixed["params"])
         options = SequenceOptions.from_mapping(fixed["options"])
@@ -319,7 +318,7 @@ class SequenceEngine:
                 "sensitive": schema.sensitive,
                 "sensitive_values": sorted(schema.sensitive_values),
                 "buckets": schema.buckets,
-                **({"groups": schema.groups} if schema.groups else {}),
+                "groups": schema.groups,
             },
             "params": self.params.to_mapping(),
             "options": self.options.to_mapping(),

@@ -13,6 +13,7 @@ In version 5 ties had no beginning, and no pair of classes the release in which 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping
@@ -47,6 +48,15 @@ from ktsafe.stream.release.sequence_inputs import inputs_digest, is_of_auditor
 
 LATER: Final = ("values", "margin")
 """Options of sequences begun before there was a choice: pages name them, the digest does not."""
+AT_DEFAULT: Final = ("aim", *LATER)
+"""Options that earlier digests named only where they were not at their defaults."""
+FORMER: Final = {
+    "alpha_reserve": "0",
+    "real_floor": None,
+    "births": "withhold",
+    "qi_change": "hold",
+}
+"""Options that are no more, each with its default, which earlier digests name."""
 
 VERSIONS: Final = range(5, 10)
 ADDED: Final[dict[type[ColumnTable], tuple[int, int | None]]] = {
@@ -126,14 +136,14 @@ def converted_pages(pages: Mapping[str, bytes], digest: str) -> tuple[dict[str, 
         part["sensitive"],
         frozenset(part["sensitive_values"]),
         part["buckets"],
-        groups=part.get("groups", {}),
+        groups=part["groups"],
     )
-    for begun, frozen in _candidates(fixed["options"]):
-        if inputs_digest(params, schema, begun) == digest:
+    for options in _candidates(fixed["options"]):
+        if digest in _digests(params, schema, options):
             equal = dataclasses.replace(params, t=Fraction(0), epsilon=0)
             fixed["params"] = equal.to_mapping()
             pages[META] = json.dumps(meta, sort_keys=True).encode()
-            return pages, inputs_digest(equal, schema, frozen)
+            return pages, inputs_digest(equal, schema, options)
     raise SystemExit(_ENDED)
 
 
@@ -143,13 +153,17 @@ def upgraded(pages: Mapping[str, bytes]) -> dict[str, bytes]:
     Ages count from now where none is known, and what an older version showed in place stays there.
     """
     found, meta = dict(pages), json.loads(pages[META])
-    version = meta["version"]
+    fixed, version = meta["fixed"], meta["version"]
+    told = fixed["options"].items()
+    options = {name: x for name, x in told if (name, x) not in FORMER.items()}
+    fixed["options"] = options
+    fixed["schema"].setdefault("groups", {})
+    found[META] = json.dumps(meta, sort_keys=True).encode()
     if version == VERSION:
         return found
     if version not in VERSIONS:
         raise SystemExit(_ENDED)
     meta["version"] = VERSION
-    options = meta["fixed"]["options"]
     if version < ADDED[PlaceTable][0]:
         options["values"] = "in place"
     options.setdefault("margin", 0)
@@ -184,13 +198,33 @@ def _wider(
         n += len(rows)
 
 
-def _candidates(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield what the digest may be of, and what it is of from now on."""
+def _candidates(told: Mapping[str, Any]) -> Iterator[SequenceOptions]:
+    """Yield the options with which a sequence may have begun."""
     for named in itertools.product([True, False], repeat=len(LATER)):
         absent = {name for name, is_named in zip(LATER, named, strict=True) if not is_named}
-        told = {name: value for name, value in options.items() if name not in absent}
-        then = SequenceOptions.from_mapping(told)
-        frozen = {"window": "all", "options": then.to_fixed()}
-        yield frozen, frozen
-        # The greatest age was fixed, once.
-        yield {**frozen, "options": {**then.to_fixed(), **then.to_free()}}, frozen
+        there = {name: value for name, value in told.items() if name not in absent}
+        yield SequenceOptions.from_mapping(there)
+
+
+def _digests(params: PrivacyParams, schema: Schema, options: SequenceOptions) -> Iterator[str]:
+    """Yield the digests that a sequence of these options has or had."""
+    yield inputs_digest(params, schema, options)
+    initial = SequenceOptions()
+    told = {
+        name: value
+        for name, value in {**options.to_mapping(), **FORMER}.items()
+        if name not in AT_DEFAULT or value != getattr(initial, name)
+    }
+    # The greatest age was fixed, once.
+    for free in ({"max_age"}, set[str]()):
+        frozen = {name: value for name, value in told.items() if name not in free}
+        inputs = {
+            "params": params.to_mapping(),
+            "mechanism": {"window": "all", "options": frozen},
+            "quasi_identifiers": list(schema.quasi_identifiers),
+            "sensitive": schema.sensitive,
+            "sensitive_values": sorted(schema.sensitive_values),
+            "buckets": {name: list(edges) for name, edges in sorted(schema.buckets.items())},
+            **({"groups": schema.groups} if schema.groups else {}),
+        }
+        yield hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()

@@ -235,7 +235,7 @@ def rebase(
         )
     private = places.private_folder(settings)
     check_there(private, "rebase")
-    digest = inputs_digest(settings.params, settings.schema, assembly.frozen_inputs(settings))
+    digest = inputs_digest(settings.params, settings.schema, settings.sequence)
     report = ask(private, "rebase", Arguments(inputs_digest=digest), patience_s=wait)
     if report is None:
         with closing(assembly.open_store(settings, accept_schema=True)) as store:

@@ -199,7 +199,7 @@ def check_state(
             backups.read_listing(backup)
             parts = backups.parts_of(backup / STORE, backup, frozen=False)
         found = check_parts(parts, settings.schema)
-        check_configured(found, parts, settings, assembly.frozen_inputs(settings))
+        check_configured(found, parts, settings)
         missing = check_sink(assembly.release_reader(settings), found, parts)
     report = {
         "checked": str(backup or places.private_folder(settings)),

@@ -12,13 +12,16 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.audit.sequence import SequenceAuditor, UnknownSavedState
 from ktsafe.state.ledger import Ledger, SequenceRecord
 from ktsafe.state.store_base import StateMismatch
 from ktsafe.stream.process.logs import get_logger
+
+if TYPE_CHECKING:
+    from ktsafe.sequence import SequenceOptions
 
 log = get_logger(__name__)
 
@@ -65,25 +68,17 @@ def pages_of(auditor: SequenceAuditor, key: bytes) -> Iterator[tuple[str, bytes]
 
 # The constants of a sequence of releases, and its beginning.
 
-FREE: Final = "free"
-"""In what the mechanism freezes, the key of the options that may change."""
 
-
-def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
-    """Return the digest of everything frozen within a sequence.
-
-    `frozen` is the mechanism's part: its options. What a later version of the program added
-    counts only where it is not at its default (`Mapped.to_fixed`): an upgrade ends no sequence.
-    Options that may change ("free") do not count.
-    """
+def inputs_digest(params: PrivacyParams, schema: Schema, options: SequenceOptions) -> str:
+    """Return the digest of everything that is fixed within a sequence."""
     inputs = {
-        "params": params.to_fixed(),
-        "mechanism": {name: value for name, value in frozen.items() if name != FREE},
+        "params": params.to_mapping(),
+        "options": options.to_fixed(),
         "quasi_identifiers": list(schema.quasi_identifiers),
         "sensitive": schema.sensitive,
         "sensitive_values": sorted(schema.sensitive_values),
         "buckets": {name: list(edges) for name, edges in sorted(schema.buckets.items())},
-        **({"groups": schema.groups} if schema.groups else {}),
+        "groups": schema.groups,
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -92,7 +87,7 @@ def ensure_sequence(
     ledger: Ledger,
     params: PrivacyParams,
     schema: Schema,
-    frozen: Mapping[str, Any],
+    options: SequenceOptions,
     now_us: int,
     *,
     seed: int | None = None,
@@ -106,14 +101,14 @@ def ensure_sequence(
     """
     sequence = ledger.sequence()
     if sequence is None:
-        sequence = new_sequence(inputs_digest(params, schema, frozen), now_us, seed=seed)
+        sequence = new_sequence(inputs_digest(params, schema, options), now_us, seed=seed)
         ledger.start_sequence(sequence)
-    check_inputs(sequence, params, schema, frozen)
+    check_inputs(sequence, params, schema, options)
     return sequence
 
 
 def check_inputs(
-    sequence: SequenceRecord, params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]
+    sequence: SequenceRecord, params: PrivacyParams, schema: Schema, options: SequenceOptions
 ) -> None:
     """Refuse to go on with a sequence that began with other inputs.
 
@@ -122,7 +117,7 @@ def check_inputs(
     StateMismatch
         If parameters, options or schema are others.
     """
-    if sequence.inputs_digest != inputs_digest(params, schema, frozen):
+    if sequence.inputs_digest != inputs_digest(params, schema, options):
         hint = (
             "parameters, effort and aim, schema, buckets and groups are fixed within a sequence of "
             "releases, and the configuration differs from what this state began with. Restore the "

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -44,6 +44,7 @@ from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.slots import Slots, rfc3339
 
 if TYPE_CHECKING:
+    from ktsafe.sequence import SequenceOptions
     from ktsafe.verify.kt_safe_verdict import Verdict
 
 log = get_logger(__name__)
@@ -72,8 +73,8 @@ class BuildSettings:
         Made anew for every run of the service; it remembers the release before.
     staging_dir, audit_dir:
         Where staged bytes and private audits go, a folder per release.
-    frozen:
-        What of the mechanism's own options is fixed within a sequence, JSON-ready.
+    options:
+        Those of the sequence, most of which are fixed as long as it lasts.
     seed:
         Fixed only for tests; None draws from the system's CSPRNG. Never published, never logged.
     formats:
@@ -94,7 +95,7 @@ class BuildSettings:
     mechanism: LinkedReleases
     staging_dir: Path
     audit_dir: Path
-    frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: SequenceOptions
     seed: int | None = None
     formats: tuple[releases_write.Format, ...] = ("csv",)
     about: Mapping[str, str] = dataclasses.field(default_factory=dict)

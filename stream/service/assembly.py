@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -41,7 +41,6 @@ from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import logs
 from ktsafe.stream.process.process import one_heap
 from ktsafe.stream.release.linked import LinkedReleases
-from ktsafe.stream.release.sequence_inputs import FREE
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
@@ -132,7 +131,7 @@ def _service_settings(settings: Settings, maker: LinkedReleases, *, drain: bool)
             mechanism=maker,
             staging_dir=private_folder(settings) / STAGING,
             audit_dir=audit_folder(settings),
-            frozen=frozen_inputs(settings),
+            options=settings.sequence,
             seed=config.release.seed,
             formats=config.release.format,
             about=config.release.about.given(),
@@ -162,13 +161,6 @@ def workers(settings: Settings) -> Workers:
     table = settings.config.workers
     folder = settings.path(table.folder) if table.folder else private_folder(settings) / TASKS
     return Workers(table.threads, table.dask, folder)
-
-
-def frozen_inputs(settings: Settings) -> dict[str, Any]:
-    """Return what a sequence fixes beside parameters and schema."""
-    options = settings.sequence
-    # The window was an option once: digests of sequences that go on have it.
-    return {"window": "all", "options": options.to_fixed(), FREE: options.to_free()}
 
 
 def source(settings: Settings, *, drain: bool) -> Source:

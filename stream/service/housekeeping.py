@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ktsafe import Schema
 from ktsafe.connectors.base import WITHDRAWN, Misconfigured, ReleaseBundle, SinkConflict, Source
@@ -201,9 +201,7 @@ def check_parts(parts: Parts, schema: Schema) -> Examined:
     return found
 
 
-def check_configured(
-    found: Examined, parts: Parts, settings: Settings, frozen: Mapping[str, Any]
-) -> None:
+def check_configured(found: Examined, parts: Parts, settings: Settings) -> None:
     """Compare a state's and sequence's beginnings with the configuration.
 
     A start of the service compares the same.
@@ -215,7 +213,7 @@ def check_configured(
     if found.schema_digest != schema_digest(settings.schema):
         raise of_another_schema(parts.store)
     if found.sequence is not None:
-        check_inputs(found.sequence, settings.params, settings.schema, frozen)
+        check_inputs(found.sequence, settings.params, settings.schema, settings.sequence)
 
 
 def check_sink(open_reader: OpenReader, found: Examined, parts: Parts) -> list[str]:

@@ -141,7 +141,7 @@ def run_service(
         # Step 1
         store = stack.enter_context(closing(ports.open_store()))
         # Step 2
-        inputs = build.params, settings.schema, build.frozen
+        inputs = build.params, settings.schema, build.options
         ensure_sequence(store.ledger, *inputs, clocks.wall_us(), seed=build.seed)
         if (erased := store.ledger.erased()) and store.ledger.pending_cut() is None:
             erase_again(store, erased)  # of a command that did not come to its end

@@ -7,18 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final, Self, get_args
 
 from ktsafe.anonymization.request import Aim, Effort, Values
 from ktsafe.errors import InvalidParams
-from ktsafe.params import LATER, Mapped
-
-FORMER: Final = MappingProxyType(
-    {"alpha_reserve": "0", "real_floor": None, "births": "withhold", "qi_change": "hold"}
-)
-"""Options that are no more, each with its default. A sequence that had it goes on."""
+from ktsafe.params import Mapped
 
 FREE: Final = frozenset({"max_age"})
 """Options that may change while a sequence lasts."""
@@ -73,9 +66,9 @@ class SequenceOptions(Mapped):
     birth_wait_max: int = 12  # A year of monthly releases: people without ties are shown then.
     effort: Effort = "balanced"
     max_age: int = 48
-    aim: Aim = dataclasses.field(default="balanced", metadata=LATER)
-    values: Values = dataclasses.field(default="exchanged", metadata=LATER)
-    margin: int | None = dataclasses.field(default=None, metadata=LATER)
+    aim: Aim = "balanced"
+    values: Values = "exchanged"
+    margin: int | None = None
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -101,16 +94,5 @@ class SequenceOptions(Mapped):
         return dataclasses.replace(self, margin=margin_for(size))
 
     def to_fixed(self) -> dict[str, Any]:
-        """Return what a sequence fixes: see `Mapped.to_fixed`. Former options were at default."""
-        fixed = {**super(SequenceOptions, self).to_fixed(), **FORMER}
-        return {name: value for name, value in fixed.items() if name not in FREE}
-
-    def to_free(self) -> dict[str, Any]:
-        """Return what may change while a sequence lasts."""
-        return {name: getattr(self, name) for name in FREE}
-
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
-        """Build them from a mapping of this version or an older one."""
-        there = dict(item for item in mapping.items() if item not in FORMER.items())
-        return super(SequenceOptions, cls).from_mapping(there)
+        """Return what a sequence fixes, as `to_mapping` does."""
+        return {name: value for name, value in self.to_mapping().items() if name not in FREE}

@@ -19,42 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.params import PrivacyParams
-from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 
 ROOT = Path(__file__).parents[3]
 OLDER = sorted((Path(__file__).parent / "older").glob("*.tar.xz"))
 ENDED = Path(__file__).parent / "ended" / "9a02dc2.tar.xz"
-
-INTRODUCED = {
-    "sybil_margin": 2,
-    "birth_wait_max": 12,
-    "effort": "balanced",
-    "aim": "balanced",
-    "values": "exchanged",
-    "margin": None,
-}
-"""Options that are fixed for a sequence, and the default that each came with: it stays for ever.
-
-But for `values`, which is in place in sequences that were begun before there was a choice, and
-`margin`, which is 0 in those.
-"""
-
-FREE = {"max_age": 12}
-"""Options that may change, each with its default while it was fixed."""
-
-FIRST = tuple(INTRODUCED)[:3]
-"""Options of the first version; those that came later have `LATER` in their metadata."""
-
-FORMER = {
-    "alpha_reserve": "0",
-    "real_floor": None,
-    "births": "withhold",
-    "qi_change": "hold",
-}
-"""Options of the first version that are no more; a sequence fixes their defaults as it did."""
 
 
 def opened(packed: Path, folder: Path) -> Path:
@@ -196,16 +166,3 @@ def refused(config: Path, capsys: pytest.CaptureFixture[str]) -> str:
         reasons.append(capsys.readouterr().err.partition("ktsafe: ")[2])
     assert reasons[0] == reasons[1]
     return reasons[0]
-
-
-def test_options_that_came_later_end_no_sequence() -> None:
-    """What a sequence fixes at the defaults is what its first version fixed, option by option."""
-    fixed = SequenceOptions().to_fixed()
-    assert fixed == {name: INTRODUCED[name] for name in FIRST} | FORMER
-    assert PrivacyParams().to_fixed() == PrivacyParams().to_mapping()
-
-
-def test_no_default_of_an_option_changes() -> None:
-    """A sequence whose configuration does not name an option goes on with what it meant."""
-    options = SequenceOptions().to_mapping()
-    assert {name: options[name] for name in options if name not in FREE} == INTRODUCED

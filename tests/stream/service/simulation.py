@@ -239,7 +239,7 @@ class World:
                 epsilon_per_year_micro=self.epsilon_per_year_micro,
                 signer=self.signer,
                 attack=self.attack,
-                frozen={"options": self.sequence.to_mapping()},
+                options=self.sequence,
             ),
             publish_retry_s=0.5,
         )
