@@ -210,8 +210,12 @@ def _networkx(graph: Any) -> _AsGiven:
     )
     ids = list(graph.nodes)
     position = {node: i for i, node in enumerate(ids)}
-    names = _names([data for _, data in graph.nodes(data=True)])
-    columns = {name: [graph.nodes[node].get(name) for node in ids] for name in names}
+    # What readers of GraphML and GEXF found as the value of whoever has none.
+    defaults = graph.graph.get("node_default", {})
+    names = _names([defaults, *(data for _, data in graph.nodes(data=True))])
+    columns = {
+        name: [graph.nodes[node].get(name, defaults.get(name)) for node in ids] for name in names
+    }
     rows = _rows([(position[u], position[v]) for u, v in graph.edges()])
     of_ties = _names([data for _, _, data in graph.edges(data=True)])
 

@@ -20,7 +20,7 @@ def _loaded_by(call: str) -> str:
     """Return the hint for a file that a library of Python loads."""
     return (
         f"Export two tables (CSV), of people and of ties. Or in Python: graph = {call}; "
-        "safe = ktsafe.protect(graph, ...)."
+        "print(ktsafe.inspect(graph)); safe = ktsafe.protect(graph, ...)."
     )
 
 
@@ -28,7 +28,8 @@ _GRAPH: Final = _loaded_by("a graph of networkx or igraph")
 _GEXF: Final = _loaded_by("networkx.read_gexf(FILE)")
 _GML: Final = _loaded_by("networkx.read_gml(FILE)")
 _GRAPHML: Final = _loaded_by("networkx.read_graphml(FILE)")
-_PAJEK: Final = _loaded_by("networkx.Graph(networkx.read_pajek(FILE))")
+# networkx takes people of one name in a Pajek file for one.
+_PAJEK: Final = "Export two tables (CSV), of people and of ties."
 _NODE_LINK: Final = _loaded_by("networkx.node_link_graph(json.load(open(FILE)))")
 _MATRIX_MARKET: Final = _loaded_by("scipy.io.mmread(FILE)")
 _NPZ: Final = _loaded_by("scipy.sparse.load_npz(FILE)")

@@ -300,7 +300,10 @@ class TextTable:
         first = self._file.first()
         self._separator = separator_of(self._file, first)
         self.format = FORMATS[self._separator]
-        self.header = [name.strip() for name in cells_of(first, self._separator)]
+        try:
+            self.header = [name.strip() for name in cells_of(first, self._separator)]
+        except csv.Error:
+            raise InvalidGraph(f"{path} begins with {UNQUOTED}.") from None
         above = self._names_above()
         self._n_passed = 1 - bool(above)
         self.header = above or self.header

@@ -6,6 +6,7 @@ import datetime
 import decimal
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import igraph
@@ -199,6 +200,29 @@ def test_columns_that_may_both_be_meant_are_named() -> None:
     with pytest.raises(InvalidGraph, match=r"'from' and 'to' or 'src' and 'dst'.*Rename"):
         of_memory(ties, people)
     assert of_memory(ties.rename({"src": "source", "dst": "target"}), people).ids == ["c", "d"]
+
+
+@pytest.mark.parametrize("form", ["graphml", "gexf"])
+def test_what_a_file_says_of_everybody_without_a_value_is_theirs(tmp_path: Path, form: str) -> None:
+    """Networkx keeps the default of an attribute with the graph, and gives it to nobody."""
+    graph = nx.path_graph(["ann", "bo", "cy"])
+    graph.nodes["ann"]["hiv"] = "negative"
+    graph.graph["node_default"] = {"hiv": "positive"}
+    if form == "graphml":
+        nx.write_graphml(graph, tmp_path / "net")
+        graph = nx.read_graphml(tmp_path / "net")
+    else:
+        text = "\n".join(nx.generate_gexf(graph))
+        (tmp_path / "net").write_text(
+            re.sub(
+                r"(<attribute [^>]*hiv[^>]*)/>",
+                r"\1>"
+                "<default>positive</default></attribute>",
+                text,
+            )
+        )
+        graph = nx.read_gexf(tmp_path / "net")
+    assert of_memory(graph).columns["hiv"] == ["negative", "positive", "positive"]
 
 
 def test_ids_of_several_types() -> None:
