@@ -28,6 +28,7 @@ from ktsafe.assess.attacks.friends import (
 )
 from ktsafe.assess.attacks.neighbourhoods import Rows, marginal_rows
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.numbering import ranks
 from ktsafe.params import PrivacyParams
 
 NAME = "membership_of_ties"
@@ -121,12 +122,10 @@ def _lift(graph: AttributedGraph, kinds: NDArray[np.int64]) -> NDArray[np.float6
         return np.zeros(0)
     ends = np.sort(kinds[graph.edges], axis=1)
     n_kinds = int(kinds.max()) + 1
-    _, pair, counts = np.unique(
-        ends[:, 0] * n_kinds + ends[:, 1], return_inverse=True, return_counts=True
-    )
+    pair = ranks(ends[:, 0] * n_kinds + ends[:, 1])
     stubs = np.bincount(kinds, weights=graph.degrees, minlength=n_kinds)
     expected = stubs[ends[:, 0]] * stubs[ends[:, 1]] / (2 * graph.n_edges)
-    lift: NDArray[np.float64] = np.log(counts[pair.reshape(-1)] / expected)
+    lift: NDArray[np.float64] = np.log(np.bincount(pair)[pair] / expected)
     return lift
 
 

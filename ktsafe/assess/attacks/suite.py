@@ -174,6 +174,8 @@ def run(
     True
     """
     wanted = list(attacks)
+    for name in wanted:
+        attack_named(name)  # None begins beside one that is not known.
     report = progress or (lambda _name, _fraction: None)
     results: list[Result] = []
     each = run_each(case, params, rng, attacks=wanted, another=another, targets_max=targets_max)
@@ -198,12 +200,12 @@ def run_each(
 ) -> Iterator[tuple[str, list[Result]]]:
     """Yield each attack's name and results as soon as it has ended.
 
-    Parameters are those of `run`.
+    Parameters are those of `run`; a name is asked for when the attack before has ended.
 
     Raises
     ------
     InvalidParams
-        If an attack is not known.
+        If an attack is not known, when its turn comes.
 
     Examples
     --------
@@ -215,14 +217,12 @@ def run_each(
     >>> [name for name, _ in run_each(case, PrivacyParams(k=10), rng, attacks=["one_hop"])]
     ['one_hop']
     """
-    wanted = list(attacks)
-    known = {name: attack_named(name) for name in wanted}
     *rest, drawing = rng.spawn(N_SPAWNED + 1)
     streams = dict(zip(ATTACKS, rest, strict=False))
     sampled = case.sampled(targets_max, drawing)
-    for name in wanted:
+    for name in attacks:
         own = streams[name] if name in streams else _stream(rng, name)
-        yield name, known[name](sampled, params, own, another)
+        yield name, attack_named(name)(sampled, params, own, another)
 
 
 def attack_named(name: str) -> Attack:

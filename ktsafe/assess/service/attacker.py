@@ -1,8 +1,8 @@
 """The service attacks each release beforehand, at low priority, within a budget.
 
-The figures are private. What an attack does not end within the budget is left out: no release waits
-longer than that for it. The two releases before are kept in memory, so what changed is
-attacked, too.
+The figures are private. What an attack does not end within the budget is left out, and not begun if
+by its last time it would not end: no release waits longer than that for it. The two releases before
+are kept in memory, so what changed is attacked, too.
 Last of all, the release is compared with one of the same true graph that has no past.
 
 What changed since the release before is attacked each time. Figures of all other attacks stand for
@@ -11,14 +11,13 @@ a few releases of nearly the same truth, and say so (decision 67).
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import dataclasses
 import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -110,10 +109,10 @@ class _Standing:
         Of its true graph: a number for every vertex, their codes, and what these mean.
     ties:
         The ties that came and went since.
-    before:
-        How many former releases those over time were found with.
+    over_time:
+        Whether releases were attacked together: there was a former one.
     found:
-        The results by attack; those over time may be of a later release.
+        The results by attack; those over time may be of the release after it.
     releases:
         How many releases they were told of.
     """
@@ -123,16 +122,16 @@ class _Standing:
     people: CodedPeople
     n_ties: int
     ties: CameAndWent
-    before: int
+    over_time: bool
     found: Mapping[str, Any]
     releases: int = 1
 
     @classmethod
-    def of(cls, release: GatedRelease, before: int, found: Mapping[str, Any]) -> _Standing:
+    def of(cls, release: GatedRelease, over_time: bool, found: Mapping[str, Any]) -> _Standing:
         """Return what was found of a release that was attacked just now."""
         n_ties, ties = release.traced.original.n_edges, CameAndWent(NO_KEYS, NO_KEYS)
         ids = release.sequence_id, release.release_id
-        return cls(*ids, CodedPeople.of(release), n_ties, ties, before, found)
+        return cls(*ids, CodedPeople.of(release), n_ties, ties, over_time, found)
 
     def again(self, now: GatedRelease) -> _Standing | None:
         """Return it as it stands for the next release, else None."""
@@ -157,6 +156,7 @@ class Attacker(Check):
         self._last: GatedRelease | None = None
         self._standing: _Standing | None = None
         self._next_standing: _Standing | None = None
+        self._pace: dict[str, float] = {}
 
     def check(
         self, release: GatedRelease, params: PrivacyParams, go_on: Callable[[], None]
@@ -173,9 +173,9 @@ class Attacker(Check):
         Returns
         -------
         AttackFindings
-            `unfinished` are attacks that the budget left no time for, or that failed; `of` is the
-            release that was attacked, if it is a former one. `afresh`, if there was time: what a
-            rebase would bring, see `ktsafe.assess.releases.worth.afresh`.
+            `unfinished` are attacks that the budget left no time for, ended or not begun, or that
+            failed; `of` is the release that was attacked, if it is a former one. `afresh`, if there
+            was time: what a rebase would bring, see `ktsafe.assess.releases.worth.afresh`.
 
         Raises
         ------
@@ -188,17 +188,17 @@ class Attacker(Check):
         if standing:
             standing = None if self._settings.hold else standing.again(release)
         anew = {*ATTACKS_TOLD, AFRESH} if standing is None else CHANGES
-        if standing and standing.before < len(before):
+        if standing and before and not standing.over_time:
             anew = anew | OVER_TIME.keys()
         names = [name for name in (*ATTACKS_TOLD, AFRESH) if name in anew]
-        work = _Work(_each(release, before, params, names))
-        work.wait(self._settings.budget_s, go_on)
+        work = _Work(self._settings.budget_s, self._pace, release.traced.original.n_edges)
+        work.wait(_each(release, before, params, work.that_fit(names)), go_on)
         found = work.found
         stands = {name: found[name] for name in found if name not in CHANGES}
         if standing:
             stands = {**standing.found, **stands}
-            standing = dataclasses.replace(standing, before=len(before), found=stands)
-        self._next_standing = standing or _Standing.of(self._last, len(before), stands)
+            standing = dataclasses.replace(standing, over_time=bool(before), found=stands)
+        self._next_standing = standing or _Standing.of(self._last, bool(before), stands)
         found = {**self._next_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
         if self._settings.hold and any(result.is_broken for result in results):
@@ -231,16 +231,17 @@ def _each(
     release: GatedRelease,
     before: tuple[GatedRelease, ...],
     params: PrivacyParams,
-    names: Sequence[str],
+    names: Iterable[str],
 ) -> Iterator[tuple[str, Any]]:
-    """Yield attacks' results one by one, in the order of `names`."""
+    """Yield attacks' results; each name is asked for in its turn."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
-    of_the_case = [name for name in names if name in ATTACKS and name != MEMBERSHIP]
     case = _case(release)
-    single = run_each(case, params, rng, attacks=of_the_case)
+    due: list[str] = []
+    single = run_each(case, params, rng, attacks=iter(due.pop, ""))
     history = _since(before, release, case)
     for name in names:
-        if name in of_the_case:
+        if name in ATTACKS and name != MEMBERSHIP:
+            due.append(name)
             yield next(single)
         elif name == MEMBERSHIP:
             yield name, membership(case.original, params)
@@ -303,8 +304,10 @@ class _Stopped(SystemExit):
 class _Work:
     """Attacks in a thread of their own, for lower priority."""
 
-    def __init__(self, each: Iterator[tuple[str, Any]]) -> None:
-        self._each = each
+    def __init__(self, budget_s: float, pace: dict[str, float], n_ties: int) -> None:
+        self._left_s = budget_s
+        self._pace = pace
+        self._n_ties = max(n_ties, 1)
         self._stopped = threading.Event()
         self._done = threading.Event()
         self._ending = threading.Lock()
@@ -312,18 +315,33 @@ class _Work:
         self.found: dict[str, Any] = {}
         """Results by attack, and `AFRESH`. Replaced, never changed: readers see whole attacks."""
 
-    def wait(self, budget_s: float, go_on: Callable[[], None]) -> None:
+    def that_fit(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield attacks in turn, but those that would not end.
+
+        What is left when one is asked for tells what the one before took. The time of one that
+        does not end is taken to be twice what it was left. That of one that is not begun is
+        halved: what took long since kernels were compiled is tried again.
+        """
+        for name in names:
+            expected_s = self._pace.get(name, 0.0) * self._n_ties
+            begun_s = self._left_s
+            fits = expected_s <= begun_s
+            self._pace[name] = (2 * begun_s if fits else expected_s / 2) / self._n_ties
+            if fits:
+                yield name
+                self._pace[name] = (begun_s - self._left_s) / self._n_ties
+
+    def wait(self, each: Iterator[tuple[str, Any]], go_on: Callable[[], None]) -> None:
         """Begin, and return when all is done or the budget is spent.
 
         An attack that runs then is ended, as soon as it comes back from compiled code.
         """
         # No daemon: the end of a process in the middle of compiled code would be a crash.
-        thread = threading.Thread(target=self._run, name="ktsafe-attacks")
+        thread = threading.Thread(target=self._run, args=(each,), name="ktsafe-attacks")
         thread.start()
-        left_s = budget_s
         try:
-            while left_s > 0 and not self._done.wait(min(left_s, ASKED_EVERY_S)):
-                left_s -= ASKED_EVERY_S
+            while self._left_s > 0 and not self._done.wait(min(self._left_s, ASKED_EVERY_S)):
+                self._left_s -= ASKED_EVERY_S
                 go_on()
         finally:
             self._stopped.set()
@@ -356,10 +374,10 @@ class _Work:
             if not self._is_over and thread.ident is not None and not _is_collecting(thread):
                 raised(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stopped))
 
-    def _run(self) -> None:
+    def _run(self, each: Iterator[tuple[str, Any]]) -> None:
         _lower_priority()
         try:
-            for name, results in self._each:
+            for name, results in each:
                 if self._stopped.is_set():
                     return
                 self.found = {**self.found, name: results}
@@ -371,8 +389,11 @@ class _Work:
             pass
         finally:
             while not self._is_over:  # It may be raised once more just here.
-                with contextlib.suppress(_Stopped), self._ending:
-                    self._is_over = True
+                try:
+                    with self._ending:
+                        self._is_over = True
+                except _Stopped:
+                    continue
             self._done.set()
 
 

@@ -20,7 +20,7 @@ import pytest
 from msgspec import to_builtins
 
 from ktsafe import PrivacyParams
-from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run
+from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run, suite
 from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
 from ktsafe.assess.service import attacker
@@ -296,6 +296,30 @@ def test_an_attack_beyond_the_budget_takes_nothing_more(
     assert "failed" not in caplog.text
 
 
+def test_an_attack_that_did_not_end_is_not_begun_with_as_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is told as unfinished all the same, and what ended is found again."""
+    begun: list[int] = []
+
+    def endless(*_args: object) -> list[Result]:
+        begun.append(1)
+        while True:
+            pass
+
+    monkeypatch.setattr(suite, "ATTACKS", {**ATTACKS, "own_account": endless})
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop", "own_account", "changes"))
+    monkeypatch.setattr(attacker, "STANDS_FOR", 1)
+    service = Attacker(AttackSettings(2.0))
+    found = []
+    for _ in range(2):
+        found.append(service.check(shown(small_case()), PARAMS, go_on).attacks)
+        service.end_build(staged=True)
+    assert [each.unfinished for each in found] == [["own_account", "changes"], ["own_account"]]
+    assert {each.attack.partition(".")[0] for each in found[1].results} == {"one_hop", "changes"}
+    assert begun == [1]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_swallows_the_end_of_an_attack_hears_it_again(
     monkeypatch: pytest.MonkeyPatch, seed: int
@@ -345,8 +369,8 @@ def test_figures_stand_until_the_truth_has_changed(monkeypatch: pytest.MonkeyPat
     asked, each = [], attacker._each
 
     def noted(*args: Any) -> Iterator[tuple[str, Any]]:
-        asked.append(args[-1])
-        return each(*args)
+        asked.append([])
+        return each(*args[:-1], (asked[-1].append(name) or name for name in args[-1]))
 
     monkeypatch.setattr(attacker, "_each", noted)
 
@@ -369,7 +393,7 @@ def test_figures_stand_until_the_truth_has_changed(monkeypatch: pytest.MonkeyPat
     found = [told(it, name) for name in "12345"]
     assert [each.attacks.of for each in found] == [None, "1", "1", "1", "1"]
     assert standing(found[2]) == standing(found[3]) == standing(found[4])
-    assert asked[2:6] == [["changes", over_time]] * 2 + [["changes"]] * 2
+    assert asked[2:6] == [["changes", over_time], *[["changes"]] * 3]
     assert attacks(found[0]) == {"one_hop"}
     assert attacks(found[1]) == {"one_hop", "changes", over_time}
     assert attacks(found[4]) == {"one_hop", "changes", over_time}

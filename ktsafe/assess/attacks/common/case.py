@@ -148,7 +148,9 @@ class Case:
         ends = self.original_of[self.released.edges]
         both = (ends >= 0).all(axis=1)
         true = np.zeros(len(ends), dtype=np.bool_)
-        true[both] = np.isin(edge_keys(ends[both]), edge_keys(self.original.edges))
+        ties = np.append(np.sort(edge_keys(self.original.edges)), -1)
+        keys = edge_keys(ends[both])
+        true[both] = ties[np.searchsorted(ties[:-1], keys)] == keys
         return true
 
     @cached_property

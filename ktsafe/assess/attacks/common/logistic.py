@@ -15,6 +15,8 @@ BINS = 10
 FOLDS = 5
 LESSONS_MAX = 20_000
 """Cases that are learned from; more are sampled down to it."""
+ASKED_AT_ONCE = 1 << 14
+"""Cases whose design, of some hundred columns, is in memory together."""
 NEWTON_STEPS = 25
 RIDGE = 1.0
 
@@ -64,7 +66,8 @@ def _learned(
     borders = np.quantile(taught, np.arange(1, BINS) / BINS, axis=0)
     reference = taught.mean(axis=0), np.where(scale > 0, scale, 1.0), borders
     weights = _fitted(_design(taught, *reference), is_true.astype(np.float64))
-    return _logistic(_design(asked, *reference) @ weights)
+    parts = np.split(asked, range(ASKED_AT_ONCE, len(asked), ASKED_AT_ONCE))
+    return _logistic(np.concatenate([_design(each, *reference) @ weights for each in parts]))
 
 
 def _design(

@@ -19,7 +19,7 @@ from ktsafe.assess.attacks.common.case import Case
 from ktsafe.graph import AttributedGraph
 
 PATHS_AT_ONCE = 1 << 22
-"""Paths of two edges that are counted at a time: it bounds the memory."""
+"""Neighbours of ends that are compared at a time: it bounds the memory."""
 
 
 def adjacency(graph: AttributedGraph) -> sparse.csr_matrix:
@@ -37,24 +37,16 @@ def common_neighbours(graph: AttributedGraph, worth: NDArray[Any] | None = None)
 
     *Complexity*: O(sum of squared degrees) time; `PATHS_AT_ONCE` bounds the memory.
     """
-    n = graph.n_vertices
-    worth = np.ones(n) if worth is None else worth
+    worth = np.ones(graph.n_vertices) if worth is None else worth
     beside = adjacency(graph).astype(worth.dtype)
     through = beside @ sparse.diags(worth)
-    paths = (beside @ graph.degrees).real
-    part = (
-        (np.cumsum(paths) // PATHS_AT_ONCE).astype(np.int64) if n else np.zeros(0, dtype=np.int64)
-    )
-    cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), n]
-    sources, targets = graph.edges[:, 0], graph.edges[:, 1]
+    part = np.cumsum(graph.degrees[graph.edges].sum(axis=1)) // PATHS_AT_ONCE
+    cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), graph.n_edges]
     out = np.zeros(graph.n_edges, worth.dtype)
     for begin, end in itertools.pairwise(cuts):
-        first, last = np.searchsorted(sources, [begin, end])
-        if first == last:
-            continue
-        counts = (through[begin:end] @ beside).tocsr()
-        picked = counts[sources[first:last] - begin, targets[first:last]]
-        out[first:last] = np.asarray(picked).reshape(-1)
+        one, other = graph.edges[begin:end].T
+        common = through[one].multiply(beside[other])
+        out[begin:end] = np.asarray(common.sum(axis=1)).reshape(-1)
     return out
 
 
