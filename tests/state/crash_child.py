@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Iterator
 
 from ktsafe.state import store as stores
 from ktsafe.state import tie_pages
@@ -21,6 +22,13 @@ PARTITION = ("feed", 0)
 BATCH = 40
 CUT_EVERY = 7
 PEOPLE = 400
+SMALL = (
+    (records, "PART_BYTES", 4_000),
+    (stores, "LOGGED_MIN", 100),
+    (tie_pages, "TIES", 20),
+    (tie_pages, "TIES_MAX", 30),
+)
+"""Parts and pages of which a few hundred people fill several."""
 
 
 def event(offset: int) -> Change:
@@ -45,11 +53,15 @@ def pages_of(index: int) -> dict[str, bytes]:
 
 
 def main(path: str) -> None:
+    """Work on a store, and tell how many events it took."""
+    for module, name, value in SMALL:
+        setattr(module, name, value)
+    for offset in work(RocksDBStore.open(path, SCHEMA)):
+        print(offset, flush=True)
+
+
+def work(store: RocksDBStore) -> Iterator[int]:
     """Commit batch after batch; cut, stage and publish now and then; prune now and then."""
-    records.PART_BYTES = 4_000  # type: ignore[misc]
-    stores.LOGGED_MIN = 100  # type: ignore[misc]
-    tie_pages.TIES, tie_pages.TIES_MAX = 20, 30  # type: ignore[misc]
-    store = RocksDBStore.open(path, SCHEMA)
     if store.ledger.sequence() is None:
         store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
     # As the service does: a cut that no release has consumed is released first.
@@ -63,7 +75,7 @@ def main(path: str) -> None:
         if offset // BATCH % CUT_EVERY == 0:
             cut = PendingCut(offset, {"feed/0": offset})
         store.commit(changes, {PARTITION: Position(offset, offset)}, cut=cut)
-        print(offset, flush=True)
+        yield offset
         if cut is not None:
             release(store)
         if offset // BATCH % 5 == 0:

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import resource
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from ktsafe.state import keys
-from ktsafe.state.changes import EdgeAdd, EdgeRemove, VertexDelete, VertexUpsert
+from ktsafe.state.changes import VertexUpsert
 from ktsafe.state.database import Database
-from ktsafe.state.fold import Folded
 from ktsafe.state.folder import Witness
-from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.ledger import PendingCut
 from ktsafe.state.rocksdb import CutFolder, RocksDBStore
-from ktsafe.state.store_base import Position, StateCorrupted, StateUnusable
+from ktsafe.state.store_base import StateCorrupted, StateUnusable
+from tests.state import crash_child
 from tests.state.crash_child import PARTITION, event, pages_of
 from tests.state.naive_fold import fold
-from tests.state.support import SCHEMA, exactly, plain, published, stamp
+from tests.state.support import SCHEMA, plain, published, stamp
 
 ROUNDS = 12
+STEPS = (
+    *((Database, name) for name in ("commit", "flush", "checkpoint")),
+    *((Witness, "write"), (CutFolder, "keep")),
+)
 CUT = PendingCut(slot_us=7, offsets={"t/0": 2})
 
 
@@ -92,146 +98,43 @@ class Stop(Exception):
     """The process ends here."""
 
 
-def stop(*_args: object, **_kwargs: object) -> None:
-    """Stand in for a step that is never reached."""
-    raise Stop
+@contextmanager
+def ending(owner: type, name: str, when: str, after: int) -> Iterator[None]:
+    """End the process before or after a call that changes the disk, when so many went well."""
+    left = itertools.count(-after)
+    call = getattr(owner, name)
+
+    def run(*args: object, **kwargs: object) -> object:
+        is_last = not next(left)
+        if is_last and when == "before":
+            raise Stop
+        result = call(*args, **kwargs)
+        if is_last:
+            raise Stop
+        return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, run)
+        yield
 
 
-def _after(step: Callable[..., object]) -> Callable[..., None]:
-    def run(*args: object, **kwargs: object) -> None:
-        step(*args, **kwargs)
-        raise Stop
-
-    return run
-
-
-STEPS = {
-    "before the write": (Database, "commit", stop, False),
-    "after the write": (Database, "commit", _after(Database.commit), True),
-    "before the count": (Witness, "write", stop, True),
-    "before keeping the cut": (CutFolder, "keep", stop, True),
-    "before the checkpoint": (Database, "checkpoint", stop, True),
-    "after the checkpoint": (Database, "checkpoint", _after(Database.checkpoint), True),
-    "before it is resolved": (Folded, "__init__", stop, True),
-    "after it is resolved": (Folded, "arrays", stop, True),
-}
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_a_release_cut_that_ends_at_any_step(
-    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    """Whether the cut took effect is decided by the write alone; then it is readable for good."""
-    owner, name, replacement, is_durable = STEPS[step]
-    store = RocksDBStore.open(path, SCHEMA)
-    store.commit([VertexUpsert(stamp(1), "ann", {})], {("t", 0): Position(1, 1)})
-    before = {"ann"}
-    changes = [VertexUpsert(stamp(2, 1), "bob", {}), VertexDelete(stamp(3, 2), "ann")]
-    monkeypatch.setattr(owner, name, replacement)
-    with pytest.raises(Stop):
-        store.commit(changes, {("t", 0): Position(3, 3)}, cut=CUT)
-    monkeypatch.undo()
-    if "resolved" not in step:  # There nothing is left to be written.
-        with pytest.raises(StateUnusable, match="Start again"):
-            store.commit([], {})
-        with pytest.raises(StateUnusable):
-            store.snapshot()
-        with pytest.raises(StateUnusable):
-            store.prune(9)
-    store.close()
-
-    store = RocksDBStore.open(path, SCHEMA)
-    frozen = store.cut_snapshot()
-    if not is_durable:
-        assert frozen is None
-        assert store.ledger.pending_cut() is None
-        assert set(plain(store.snapshot())[0]) == before
-        assert store.positions() == {("t", 0): Position(1, 1)}
-    else:
-        assert frozen is not None
-        assert store.ledger.pending_cut() == CUT
-        assert set(plain(frozen)[0]) == {"bob"}
-        assert store.positions() == {("t", 0): Position(3, 3)}
-        store.commit([VertexUpsert(stamp(4, 3), "cyd", {})], {("t", 0): Position(4, 4)})
-        assert exactly(store.cut_snapshot() or store.snapshot()) == exactly(frozen)
-    store.close()
-
-
-FOLD_STEPS = {
-    "before the write": (Database, "commit", stop),
-    "after the write": (Database, "commit", _after(Database.commit)),
-    "before the count": (Witness, "write", stop),
-}
-
-
-@pytest.mark.parametrize("step", FOLD_STEPS)
-def test_a_fold_that_ends_at_any_step(
-    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    """Whether pages are written or not, the graph is the same, also after more of it."""
-    store = RocksDBStore.open(path, SCHEMA)
-    people = [VertexUpsert(stamp(1, n), name, {}) for n, name in enumerate(("ann", "bob", "cyd"))]
-    ties = [EdgeAdd(stamp(2, 3), "ann", "bob"), EdgeAdd(stamp(2, 4), "bob", "cyd")]
-    store.commit([*people, *ties], {})
-    store.fold()
-    store.commit([VertexDelete(stamp(3, 5), "ann"), EdgeRemove(stamp(3, 6), "bob", "cyd")], {})
-    store.commit([EdgeAdd(stamp(4, 7), "cyd", "ann"), EdgeAdd(stamp(4, 8), "cyd", "bob")], {})
-    before = plain(store.snapshot())
-    monkeypatch.setattr(*FOLD_STEPS[step])
-    with pytest.raises(Stop):
-        store.fold()
-    monkeypatch.undo()
-    with pytest.raises(StateUnusable, match="Start again"):
-        store.commit([], {})
-    store.close()
-    store = RocksDBStore.open(path, SCHEMA)
-    assert plain(store.snapshot()) == before
-    store.commit([VertexUpsert(stamp(5, 9), "ann", {})], {})
-    later = plain(store.snapshot())
-    assert later[1] == {frozenset(("ann", "cyd")), frozenset(("bob", "cyd"))}
-    store.fold()
-    assert plain(store.snapshot()) == later
-    store.close()
-
-
-LEDGER_STEPS = {
-    "before the write": ("commit", stop, False),
-    "after the write": ("commit", _after(Database.commit), True),
-    "before the flush": ("flush", stop, True),
-}
-
-
-@pytest.mark.parametrize("step", LEDGER_STEPS)
-def test_staging_that_ends_at_any_step(
-    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    """A release is staged with its cut consumed, or not at all with its cut still readable."""
-    name, replacement, is_durable = LEDGER_STEPS[step]
-    store = RocksDBStore.open(path, SCHEMA)
-    store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
-    store.commit([VertexUpsert(stamp(1), "ann", {})], {}, cut=CUT)
-    record = ReleaseRecord(1, "r1", "s", CUT.slot_us, CUT.offsets, {}, Status.STAGED, 1, 0)
-    monkeypatch.setattr(Database, name, replacement)
-    with pytest.raises(Stop):
-        store.ledger.stage(record)
-    monkeypatch.undo()
-    with pytest.raises(StateUnusable):
-        store.commit([], {})
-    store.close()
-
-    store = RocksDBStore.open(path, SCHEMA)
-    if is_durable:
-        assert store.ledger.last() == record
-        assert store.cut_snapshot() is None
-        assert list((path / "cuts").glob("*")) == []
-    else:
-        assert store.ledger.last() is None
-        frozen = store.cut_snapshot()
-        assert frozen is not None
-        assert set(plain(frozen)[0]) == {"ann"}
-        store.ledger.stage(record)
-        assert store.ledger.last() == record
-    store.close()
+def test_an_end_at_any_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits, cuts, folds and staging take effect or do not; a store that failed is unusable."""
+    for name, value in (("BATCH", 10), ("CUT_EVERY", 2)):
+        monkeypatch.setattr(crash_child, name, value)
+    for module, name, value in crash_child.SMALL:
+        monkeypatch.setattr(module, name, value)
+    told = [0]
+    for step, when, after in itertools.product(STEPS, ("before", "after"), (0, 1, 3, 8)):
+        with closing(RocksDBStore.open(path, SCHEMA)) as store:
+            with ending(*step, when, after), pytest.raises(Stop):
+                told.extend(crash_child.work(store))
+            calls = (functools.partial(store.commit, [], {}), store.snapshot, store.fold)
+            for call in calls:
+                with pytest.raises(StateUnusable, match="Start again"):
+                    call()
+        _check_after_crash(path, told[-1])
+    assert told[-1] > 1000
 
 
 def test_leftovers_of_frozen_states_are_removed(path: Path) -> None:
