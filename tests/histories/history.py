@@ -24,6 +24,7 @@ from unittest import mock
 
 from ktsafe.connectors.base import MANIFEST, Source, TopicPartition
 from ktsafe.sequence import SequenceOptions
+from ktsafe.state import store
 from ktsafe.state.keys import SECRET_BYTES
 from ktsafe.state.ledger import PendingCut, Status
 from ktsafe.state.store_base import StateUnusable
@@ -339,6 +340,8 @@ class History(Observer):
                 (secrets, "token_hex", lambda n=32: drawn.randbytes(n).hex()),
                 (service, "Snapshotter", kind),
                 (erasure, "write_synced", write),
+                # Prunings are written by a fold of the log, here also of a short one.
+                (store, "LOGGED_MIN", random.Random(f"log {self.seed}").choice((5, 100_000))),
             ):
                 stack.enter_context(mock.patch.object(module, name, stand_in))
             yield

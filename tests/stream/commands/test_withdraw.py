@@ -122,6 +122,23 @@ def test_a_release_whose_audit_was_let_go_is_known_by_its_sink(site, capsys):
     assert stat.S_IMODE(audit.stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("gone", [{0, 1}, {0, 2}, {1, 2}, {0, 1, 2}])
+def test_each_of_several_withdrawn_releases_is_refused(site, capsys, gone):
+    """And no other: by verifying and by reading all, and whoever reads them is told of each."""
+    config, into, all_of_them = site / "ktsafe.toml", site / "mine", names(site)
+    lost = [all_of_them[i] for i in sorted(gone)]
+    for name in lost:
+        command = ("releases", "withdraw", name, config, "--why", f"Of {name}.", "--yes")
+        assert said(capsys, *command)[0] == Exit.OK
+    code, out, _ = said(capsys, "verify", site / "releases")
+    assert code == Exit.UNSAFE
+    assert re.findall(r"withdrawn: Of (\S+)\.", out) == lost
+    code, _, err = said(capsys, "releases", "read", config, "--into", into, "--all")
+    assert code == Exit.OK
+    assert re.findall(r"(\S+) was withdrawn: Of \1\.", err) == lost
+    assert sorted(path.name for path in into.iterdir()) == sorted({*all_of_them} - {*lost})
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

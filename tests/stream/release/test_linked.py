@@ -6,10 +6,12 @@ import itertools
 import json
 import random
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
-from ktsafe import PrivacyParams
+from ktsafe import PrivacyParams, Schema
 from ktsafe.audit.sequence import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.errors import NotKTSafe
 from ktsafe.seals.seals import check_seals, public_key
@@ -22,7 +24,7 @@ from ktsafe.stream.files.private_audits import read_owners, read_value_places
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.release import linked, snapshotter
 from ktsafe.stream.release.audits import audited
-from ktsafe.stream.release.sequence_inputs import new_sequence
+from ktsafe.stream.release.sequence_inputs import FREE, inputs_digest, new_sequence
 from ktsafe.stream.release.snapshotter import _read_back
 from tests import sealed
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event
@@ -276,13 +278,38 @@ def test_the_gate_judges_the_bytes(tmp_path, monkeypatch):
     assert counts.withheld == {"unsafe": 1}
 
 
-def test_frozen_inputs_refuse_to_change(tmp_path):
-    """Other options within a sequence refuse to start, and name the way out."""
-    world = world_of(tmp_path)
-    world.run()
-    world.sequence = SequenceOptions(effort="fast", sybil_margin=1, margin=0)
-    with pytest.raises(StateMismatch, match="ktsafe rebase"):
-        world.run()
+OTHER_PARAMS = [("k", 4), ("alpha", Fraction(1, 3)), ("t", Fraction(1, 3)), ("epsilon", 3)]
+OTHER_SCHEMA = [
+    ("quasi_identifiers", ("age", "gender")),
+    ("quasi_identifiers", ("age", "gender", "town")),
+    ("sensitive", "income"),
+    *(("sensitive_values", frozenset(values)) for values in ({"ill"}, {"ill", "low", "none"})),
+    *(("buckets", {"age": borders}) for borders in ((18,), (18, 66))),
+    *(("groups", groups) for groups in ({}, {"gender": {"all": ("f", "m")}})),
+    ("groups", {"gender": {"any": ("f", "m", "x")}}),
+]
+
+
+def test_each_frozen_input_has_a_digest_of_its_own():
+    """Whatever a sequence fixes, changed alone, is told apart, and nothing else is."""
+    groups = {"gender": {"any": ("f", "m")}}
+    schema = Schema(("gender", "age"), "health", {"ill", "low"}, {"age": (18, 65)}, groups=groups)
+    params, frozen = PrivacyParams(k=3, alpha="1/2"), {"options": {"effort": "fast"}, FREE: {}}
+    changed = [
+        *((replace(params, **{name: value}), schema, frozen) for name, value in OTHER_PARAMS),
+        *((params, replace(schema, **{name: value}), frozen) for name, value in OTHER_SCHEMA),
+        (params, schema, frozen | {"options": {"effort": "balanced"}}),
+        (params, schema, frozen | {"values": "in place"}),
+    ]
+    digests = [inputs_digest(*each) for each in ((params, schema, frozen), *changed)]
+    assert len(set(digests)) == len(digests)
+    for free in (
+        (params, replace(schema, sensitive_values=frozenset({"low", "ill"})), frozen),
+        (params, replace(schema, expect_absent=frozenset({"ill"})), frozen),
+        (params, replace(schema, harmless_values=frozenset({"Ill"})), frozen),
+        (params, schema, frozen | {FREE: {"max_age": 9}}),
+    ):
+        assert inputs_digest(*free) == digests[0]
 
 
 def test_values_are_exchanged_unless_they_are_to_stay(tmp_path):
