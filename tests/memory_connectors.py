@@ -32,16 +32,6 @@ class Crash(BaseException):
     """Raised by a twin to end the service at an exact item; no handler of errors catches it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CrashAt:
-    """An item of a `MemoryLog` that, when it is about to be returned, raises `error` instead.
-
-    It raises once; read again after that, it is passed over like a control record.
-    """
-
-    error: BaseException = dataclasses.field(default_factory=Crash)
-
-
 class MemoryLog:
     """A topic: partitions of records that outlive whoever reads them."""
 
@@ -50,7 +40,7 @@ class MemoryLog:
         self.topics = [topic] * partitions
         """Of each partition; a test may deal them out to several. Numbers stay as they are."""
         self.identity = identity
-        self.items: list[list[Record | CrashAt | None]] = [[] for _ in range(partitions)]
+        self.items: list[list[Record | None]] = [[] for _ in range(partitions)]
         self.beginnings = [0] * partitions
         self.open_transactions: set[int] = set()
 
@@ -72,10 +62,6 @@ class MemoryLog:
             )
         )
         return offset
-
-    def append_crash(self, partition: int, error: BaseException | None = None) -> None:
-        """Append a crash sentinel."""
-        self.items[partition].append(CrashAt(error or Crash()))
 
     def add_partition(self) -> None:
         """Add an empty partition."""
@@ -122,13 +108,7 @@ class MemorySource:
         return [TopicPartition(topic, i) for i, topic in enumerate(self._log.topics)]
 
     def poll(self, timeout_s: float, records_max: int) -> list[Record]:
-        """Return next records; never waits.
-
-        Raises
-        ------
-        BaseException
-            What a crash sentinel says, before anything behind it is returned.
-        """
+        """Return next records; never waits."""
         records: list[Record] = []
         for at in self.partitions():
             if at in self._paused:
@@ -137,11 +117,6 @@ class MemorySource:
             offset = self._next.setdefault(at, self._log.beginnings[at.partition])
             while offset < len(items) and len(records) < records_max:
                 item = items[offset]
-                if isinstance(item, CrashAt):
-                    if records:
-                        break
-                    items[offset] = None
-                    raise item.error
                 if item is not None:
                     records.append(item)
                 offset += 1

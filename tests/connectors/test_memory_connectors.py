@@ -6,21 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.connectors.base import DeadLetter, OffsetLost, SinkConflict, TopicPartition, Unavailable
+from ktsafe.connectors.base import DeadLetter, OffsetLost, SinkConflict, TopicPartition
 from ktsafe.connectors.letters import keep
-from ktsafe_lab.contracts.letter_contract import BYTES_MAX, Found, LetterContract, letter
+from ktsafe_lab.contracts.letter_contract import BYTES_MAX, Found, LetterContract
 from ktsafe_lab.contracts.release_contract import FILES, ReleaseContract, stage
 from ktsafe_lab.contracts.source_contract import N_PARTITIONS, SourceContract
 from tests.memory_connectors import (
-    Crash,
-    Faults,
     MemoryDeadLetterSink,
     MemoryLog,
     MemoryReleaseReader,
     MemoryReleases,
     MemoryReleaseSink,
     MemorySource,
-    unavailable,
 )
 
 
@@ -109,23 +106,6 @@ class TestMemoryLetters(LetterContract):
         return MemoryLetterWorld()
 
 
-def test_crash_comes_at_its_item() -> None:
-    """Everything before a sentinel is returned first; then it raises, once."""
-    log = MemoryLog()
-    log.append(0, b"a")
-    log.append(0, b"b")
-    log.append_crash(0)
-    log.append(0, b"c")
-    source = MemorySource(log)
-    source.open({}, {})
-    assert [r.value for r in source.poll(0, 10)] == [b"a", b"b"]
-    with pytest.raises(Crash):
-        source.poll(0, 10)
-    again = MemorySource(log)
-    again.open({TopicPartition("feed", 0): 2}, source.identity())
-    assert [(r.offset, r.value) for r in again.poll(0, 10)] == [(3, b"c")]
-
-
 def test_retention_and_added_partitions() -> None:
     """A position below the first retained offset is refused; added partitions are read."""
     log = MemoryLog()
@@ -141,24 +121,6 @@ def test_retention_and_added_partitions() -> None:
     assert [r.value for r in source.poll(0, 10)] == [b"x", b"x", b"new"]
 
 
-def test_faults_before_and_after_the_effect(tmp_path: Path) -> None:
-    """A failure before the effect leaves nothing; one after it leaves an unknown outcome."""
-    releases, faults = MemoryReleases(), Faults()
-    sink = MemoryReleaseSink(releases, faults)
-    sink.open()
-    bundle = stage(tmp_path, "s-0001", FILES)
-    faults.before["publish"].append(unavailable())
-    faults.after["publish"].append(unavailable())
-    with pytest.raises(Unavailable):
-        sink.publish(bundle)
-    assert sink.last() is None
-    with pytest.raises(Unavailable):
-        sink.publish(bundle)
-    assert sink.last() is not None
-    sink.publish(bundle)
-    assert list(releases.releases) == ["s-0001"]
-
-
 def test_an_older_sink_is_fenced(tmp_path: Path) -> None:
     """Of two sinks the one opened later publishes; the other one is refused."""
     releases = MemoryReleases()
@@ -168,13 +130,3 @@ def test_an_older_sink_is_fenced(tmp_path: Path) -> None:
     with pytest.raises(SinkConflict):
         old.publish(stage(tmp_path, "s-0001", FILES))
     assert new.last() is None
-
-
-def test_letters_survive_a_planned_failure() -> None:
-    """A failed write before its effect keeps nothing."""
-    faults = Faults()
-    faults.before["write"].append(unavailable("write dead letters"))
-    sink = MemoryDeadLetterSink(faults=faults)
-    with pytest.raises(Unavailable):
-        sink.write([letter(1, b"x")])
-    assert sink.letters == []

@@ -319,13 +319,3 @@ def test_kinds_of_files_tell_the_same(tmp_path: Path, graphs: list[Graph]) -> No
     read(source)
     ends = [int(value.split()[0]) for _, value in sorted(source.identity().items())]
     assert ends[0] == ends[1] == ends[2]
-
-
-def test_numbers_in_parquet_are_as_in_csv(tmp_path: Path) -> None:
-    """A column that became floating for its gaps is read as the whole numbers that it holds."""
-    table = pa.table({"id": [1, 2, 3], "age": [30.0, None, 1.5], "ok": [True, False, None]})
-    pq.write_table(table, tmp_path / "t.parquet")
-    people = OwnTables().people(tmp_path / "t.parquet", None)
-    assert people.names == ("age", "ok")
-    rows = [*people.rows({})]
-    assert rows == [(1, "1", ["30", "true"]), (2, "2", [None, "false"]), (3, "3", ["1.5", None])]

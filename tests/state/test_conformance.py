@@ -19,7 +19,7 @@ from ktsafe.state.changes import (
     VertexDelete,
     VertexUpsert,
 )
-from ktsafe.state.ledger import PendingCut, SequenceRecord
+from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_base import Position
 from tests.state.conftest import Handle
@@ -202,58 +202,6 @@ def test_an_empty_store_has_an_empty_graph(handle: Handle) -> None:
     assert store.ledger.last() is None
 
 
-def test_an_edge_waits_for_its_ends(handle: Handle) -> None:
-    """An edge before its vertices waits, exists once both do, and waits again without one."""
-    store = handle.store
-    store.commit([add("ann", "bob", 5)], {})
-    assert counts_now(store)["edges_waiting"] == 1
-    store.commit([up("ann", 1)], {})
-    assert plain(store.snapshot())[1] == set()
-    store.commit([up("bob", 9)], {})
-    assert plain(store.snapshot())[1] == {frozenset(("ann", "bob"))}
-    assert counts_now(store)["edges_waiting"] == 0
-    # The deletion is older than the edge, so the edge outlives it.
-    store.commit([down("ann", 3)], {})
-    assert plain(store.snapshot())[1] == set()
-    assert store.counts()["edges_waiting"] == 1
-
-
-def test_a_deleted_vertex_takes_its_older_edges_along(handle: Handle) -> None:
-    """Edges at or below `down` are gone for good; re-creation does not bring them back."""
-    store = handle.store
-    store.commit([up("ann", 1), up("bob", 1), add("ann", "bob", 2), down("ann", 3)], {})
-    store.commit([up("ann", 4)], {})
-    assert plain(store.snapshot())[1] == set()
-    store.commit([add("bob", "ann", 2)], {})  # late: the deletion covers it
-    assert plain(store.snapshot())[1] == set()
-    assert store.counts()["edges_waiting"] == 0
-    store.commit([add("bob", "ann", 5)], {})
-    assert plain(store.snapshot())[1] == {frozenset(("ann", "bob"))}
-
-
-def test_a_late_upsert_does_not_raise_the_dead(handle: Handle) -> None:
-    """An upsert older than the deletion is covered by it, whenever it arrives."""
-    store = handle.store
-    store.commit([up("ann", 1, gender="f"), down("ann", 5)], {})
-    store.commit([up("ann", 4, gender="m")], {})
-    assert plain(store.snapshot())[0] == {}
-
-
-def test_a_recreated_vertex_starts_blank(handle: Handle) -> None:
-    """Attributes from before a deletion do not come back with the person."""
-    store = handle.store
-    store.commit([up("ann", 1, gender="f", illness="flu"), down("ann", 2), up("ann", 3)], {})
-    assert plain(store.snapshot())[0] == {"ann": blank()}
-
-
-def test_a_late_delete_keeps_what_is_newer(handle: Handle) -> None:
-    """A deletion that arrives late removes what it covers of a vertex that lives on."""
-    store = handle.store
-    store.commit([up("ann", 1, gender="f"), up("ann", 8, illness="flu")], {})
-    store.commit([down("ann", 4)], {})
-    assert plain(store.snapshot())[0] == {"ann": blank() | {"illness": "flu"}}
-
-
 def test_a_value_that_is_no_number_counts_as_missing(handle: Handle) -> None:
     """A bucketed attribute that holds text does not break the snapshot."""
     store = handle.store
@@ -267,18 +215,6 @@ def test_attributes_outside_the_schema_are_not_kept(handle: Handle) -> None:
     store = handle.store
     store.commit([up("ann", 1, shoe_size="44")], {})
     assert plain(store.snapshot())[0] == {"ann": blank()}
-
-
-def test_equal_times_are_ordered_by_topic_partition_and_offset(handle: Handle) -> None:
-    """At one instant the greater (topic, partition, offset) wins, in either order of arrival."""
-    store = handle.store
-    at = [stamp(1, 9, 0, "a"), stamp(1, 2, 1, "a"), stamp(1, 1, 0, "b"), stamp(1, 2, 0, "b")]
-    values = ["m", "f", "m", "f"]
-    upserts = [
-        VertexUpsert(s, "ann", {"gender": value}) for s, value in zip(at, values, strict=True)
-    ]
-    store.commit([upserts[3], upserts[0], upserts[2], upserts[1]], {})
-    assert plain(store.snapshot())[0]["ann"]["gender"] == "f"
 
 
 def test_an_edge_with_one_end_is_refused_without_harm(handle: Handle) -> None:
@@ -362,13 +298,6 @@ def test_there_is_one_cut_at_a_time(handle: Handle) -> None:
     frozen = store.cut_snapshot()
     assert frozen is not None
     assert set(plain(frozen)[0]) == {"ann", "bob"}
-
-
-def test_the_ledger_outlives_the_process(handle: Handle) -> None:
-    """Sequences started are there after a restart, the last one current."""
-    handle.store.ledger.start_sequence(SequenceRecord("s1", "digest", 1))
-    handle.store.ledger.start_sequence(SequenceRecord("s2", "other", 2))
-    assert handle.reopen().ledger.sequence() == SequenceRecord("s2", "other", 2)
 
 
 def test_a_tombstone_at_the_horizon_is_kept(handle: Handle) -> None:

@@ -101,25 +101,6 @@ def test_every_fold_is_the_naive_one(seed: int, ties: str | frozenset[str] | Non
         opened = again if kind < 0.75 else opened
 
 
-def test_many_removals_leave_few_pages() -> None:
-    """Pages that few ties are left in are cut anew."""
-    opened = MemoryStore(SCHEMA)
-    people = [f"p{n}" for n in range(60)]
-    opened.commit([VertexUpsert(Stamp(0, "a", 0, n), p, {}) for n, p in enumerate(people)], {})
-    ties = [(a, b) for a in people for b in people if a < b]
-    opened.commit([EdgeAdd(Stamp(1, "a", 0, n), *tie) for n, tie in enumerate(ties)], {})
-    opened.fold()
-    assert len(opened.disk.families[keys.TIES]) > 300
-    gone = [EdgeRemove(Stamp(2, "a", 0, n), *tie) for n, tie in enumerate(ties) if n % 10]
-    opened.commit(gone, {})
-    opened.prune(3)
-    opened.fold()
-    assert opened.snapshot().graph.n_edges == len(ties) - len(gone)
-    opened.commit([EdgeRemove(Stamp(4, "a", 0, 0), "p0", "p1")], {})
-    opened.fold()
-    assert len(opened.disk.families[keys.TIES]) < 60
-
-
 def test_much_that_was_said_is_folded_without_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """The log never holds more than a part of what is known."""
     monkeypatch.setattr(store, "LOGGED_MIN", 50)

@@ -357,18 +357,6 @@ def test_pages_change_with_the_release_that_changed_them(handle: Handle) -> None
     assert handle.reopen().ledger.pages() == {}
 
 
-def test_pages_that_were_not_staged_do_not_exist(storage: Storage) -> None:
-    """If staging fails, the pages stay those of the release before."""
-    ledger = storage.ledger()
-    take(ledger, 10)
-    ledger.stage(record(1), [("a", b"1")])
-    take(ledger, 20)
-    storage.writes_left = 0
-    with pytest.raises(OSError):  # noqa: PT011 -- the storage's own
-        ledger.stage(record(2), [("a", b"2")])
-    assert ledger.pages() == storage.ledger().pages() == {"a": b"1"}
-
-
 def test_many_pages_are_written_in_parts(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole after a restart, whether they come at first, change, or go."""
     monkeypatch.setattr("ktsafe.state.ledger.records.PART_BYTES", 100)

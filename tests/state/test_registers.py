@@ -72,18 +72,6 @@ def test_registers_do_not_depend_on_the_order(
     assert merged(shuffled) == merged(drawn)
 
 
-@given(drawn=steps())
-def test_nothing_at_or_below_down_is_left(
-    drawn: list[tuple[str, Mark, dict[int, str | None]]],
-) -> None:
-    """`up` and every attribute lie above `down`, or are gone."""
-    record = merged(drawn)
-    if record.down is not None:
-        assert record.up is None or record.up > record.down
-        assert all(mark > record.down for mark, _ in record.attributes.values())
-    assert not (record.attributes and record.up is None)
-
-
 def test_merging_says_whether_anything_changed() -> None:
     """Redelivered and covered changes report no change, so nothing is written for them."""
     record, origins = VertexRecord(), Origins([("t", 0)])

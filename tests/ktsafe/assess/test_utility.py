@@ -28,7 +28,6 @@ from ktsafe.assess.utility import (
     utility_figures,
 )
 from ktsafe.audit import trace
-from ktsafe.audit.distributions import assortativity
 from tests.graphs import attributed, small_graphs, union
 from tests.naive import Small
 
@@ -98,17 +97,6 @@ def test_pagerank_is_that_of_networkx(small):
     )
     found = pagerank(graph)
     assert found == pytest.approx(list(expected.values()), abs=1e-8)
-
-
-def test_a_club_of_its_own_is_perfectly_assortative():
-    """Ties inside clubs only: 1. Ties between two clubs only: -1. One club: undefined."""
-    inside = nx.Graph([(0, 1), (2, 3)])
-    nx.set_node_attributes(inside, {0: "a", 1: "a", 2: "b", 3: "b"}, "club")
-    across = nx.complete_bipartite_graph(3, 3)
-    nx.set_node_attributes(across, {v: v < 3 for v in across}, "club")
-    assert assortativity(plain(inside), 0) == 1
-    assert assortativity(plain(across), 0) == -1
-    assert assortativity(plain(nx.cycle_graph(5)), 0) is None
 
 
 def test_paths_shrink_to_known_lengths():

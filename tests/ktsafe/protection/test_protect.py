@@ -173,12 +173,6 @@ def with_weight() -> nx.Graph:
     return graph
 
 
-def with_a_loop() -> nx.Graph:
-    graph = karate()
-    graph.add_edge(*[next(iter(graph))] * 2)
-    return graph
-
-
 def doubled(frames: tuple[Any, ...]) -> tuple[Any, ...]:
     return frames[0], pd.concat([frames[1], frames[1]])
 
@@ -430,23 +424,6 @@ def test_missing_values_are_missing() -> None:
     vertices.loc[:6, "club"] = [None, float("nan"), pd.NA, None, None, pd.NA, None]
     safe = protected(edges, vertices, k=2, alpha="1/2")
     assert (safe.graph[1]["club"] == "-").sum() == 7
-
-
-def test_repeated_edges_and_loops_are_ignored_and_counted() -> None:
-    """The release is that of the simple graph; the report tells how many were ignored."""
-    graph = nx.MultiGraph(with_a_loop())
-    first = next(iter(karate().edges))
-    graph.add_edge(*first)
-    graph.add_edge(*first[::-1])
-    edges, vertices = as_pandas()
-    twice = pd.concat([edges, edges.rename(columns={"source": "target", "target": "source"})])
-    plain = protected(karate())
-    for given in ((graph,), (twice, vertices)):
-        safe = protected(*given)
-        assert dict(safe.private_mapping) == dict(plain.private_mapping)
-        assert safe.utility == plain.utility
-    assert "ignored   2 repeated edges, 1 self-loops" in protected(graph).report()
-    assert f"{len(edges)} repeated edges" in protected(twice, vertices).report()
 
 
 def test_nothing_need_be_sensitive() -> None:

@@ -27,7 +27,6 @@ from tests.graphs import (
     params_of,
     regular,
     small_graphs,
-    stars,
     tolerances,
     union,
     verdict_of,
@@ -226,59 +225,6 @@ def test_mutations_of_a_safe_graph(base: Small, data: st.DataObject) -> None:
         check(cut, tolerance)
 
 
-def test_merge_alpha_over_the_union() -> None:
-    """Two safe parts, no shared vertex: similarity is not transitive, so their union is unsafe."""
-    tolerance = Tolerance(10, Fraction(0), Fraction(1, 5), 2)
-    one = union(regular(40, 0), regular(10, 1, sensitive=10))
-    two = union(regular(40, 3), regular(10, 2, sensitive=10))
-    assert verdict_of(one, tolerance).is_safe
-    assert verdict_of(two, tolerance).is_safe
-    merged = verdict_of(union(one, two), tolerance)
-    assert Fraction(1, 3) == merged.max_alpha
-    assert merged.n_unsafe == 20
-    check(union(one, two), tolerance)
-
-
-def test_merge_with_neighbours_kept_twice() -> None:
-    """An unedited border vertex whose changed neighbours stay twice loses its whole set."""
-    tolerance = Tolerance(10, Fraction(0), Fraction(1, 5), 5)
-    part = stars(10, 4)
-    assert verdict_of(part, tolerance).ps_size[0] == 10
-    twice = union(part, part)
-    other = len(part.is_sensitive)
-    merged = twice._replace(edges=[(0 if u == other else u, v) for u, v in twice.edges])
-    verdict = verdict_of(merged, tolerance)
-    assert verdict.ps_size[0] == 1
-    assert not verdict.is_safe
-    check(merged, tolerance)
-
-
-def test_merge_of_truncated_halo_members() -> None:
-    """Halo copies with cut-off stars count in a part's protection sets, not in the whole's."""
-    tolerance = Tolerance(5, Fraction(0), Fraction(1, 5), 0)
-    part = Small([(1,)] * 5 + [(2,)] * 5, [False] * 10, [(i, 5 + i) for i in range(5)])
-    assert verdict_of(part, tolerance).is_safe
-    whole = Small(
-        part.quasi_identifiers + [(2,)] * 12,
-        part.is_sensitive + [False] * 12,
-        part.edges + [(1 + i // 3, 10 + i) for i in range(12)],
-    )
-    verdict = verdict_of(whole, tolerance)
-    assert verdict.ps_size[0] == 1
-    check(whole, tolerance)
-
-
-def test_merge_that_keeps_both_copies() -> None:
-    """One sensitive person released twice: five persons count as six, a share of 1/5 as 1/3."""
-    tolerance = Tolerance(5, Fraction(0), Fraction(1, 5), 0)
-    part = regular(5, 0, sensitive=1)
-    assert verdict_of(part, tolerance).is_safe
-    merged = verdict_of(union(part, regular(1, 0, sensitive=1)), tolerance)
-    assert merged.min_k == 6
-    assert Fraction(1, 3) == merged.max_alpha
-    assert not merged.is_safe
-
-
 def test_verdict_explains_itself() -> None:
     """Each failing vertex is given with its counts, its reasons and a sentence."""
     graph = union(regular(3, 0, sensitive=2), regular(2, 1))
@@ -351,19 +297,6 @@ def test_invalid_input_is_refused(
     """The verifier trusts nobody: what is no simple graph is refused."""
     with pytest.raises(InvalidGraph):
         verify(qi, sensitive, edges, PrivacyParams())
-
-
-def test_equal_counts_by_attribute_are_enough() -> None:
-    """Stars with equal counts of every value are alike at t = epsilon = 0, whatever the tuples.
-
-    Five people know an (x, y) and a (w, z), five an (x, z) and a (w, y).
-    """
-    kinds = [(1, 1), (2, 2), (1, 2), (2, 1)]
-    people = [(0, 0)] * 10 + [kind for kind in kinds for _ in range(5)]
-    edges = [(v, 10 + 10 * (v // 5) + 5 * i + v % 5) for v in range(10) for i in range(2)]
-    params = PrivacyParams(k=10, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
-    verdict = verify(np.array(people), np.zeros(30, dtype=bool), np.array(edges), params)
-    assert verdict.ps_size[:10].tolist() == [10] * 10
 
 
 @pytest.mark.parametrize("changes", [{"n_hops": 2}, {"n_hops": 0}, {"reading": "induced"}])

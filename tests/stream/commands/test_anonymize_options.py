@@ -152,15 +152,6 @@ def test_where_values_stand_must_be_known_to_audit(files, tmp_path, capsys) -> N
     assert "values.csv" in capsys.readouterr().err
 
 
-def test_a_release_below_min_f1_is_not_written(files, tmp_path, capsys) -> None:
-    """It ends with 1, names the reason and leaves neither release nor audit."""
-    star = [f"p0,p{i}" for i in range(1, 46)]
-    Path(files[3]).write_text("\n".join(["source,target", *star]) + "\n")
-    assert run_command(["anonymize", *files, "--min-f1=0.9"]) == Exit.UNSAFE
-    assert "below_min_f1" in capsys.readouterr().err
-    assert {path.name for path in tmp_path.iterdir()} == {"v.csv", "e.csv", "schema.toml"}
-
-
 def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
     """A ring of people of one kind is shown as it is."""
     people = [f"p{i},red,20,well" for i in range(48)]
@@ -250,15 +241,6 @@ def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     assert "-" in {row["health"] for row in people}
 
 
-def test_the_number_of_threads_changes_no_byte(files, tmp_path) -> None:
-    """Parts are put together in their order."""
-    assert run_command(["anonymize", *files]) == Exit.OK
-    first = (tmp_path / "release" / "edges.csv").read_bytes()
-    again = [text.replace("/release", "/again").replace("/private", "/other") for text in files]
-    assert run_command(["anonymize", *again, "--workers", "3"]) == Exit.OK
-    assert (tmp_path / "again" / "edges.csv").read_bytes() == first
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -325,26 +307,6 @@ def test_a_misspelt_schema_is_refused(files, tmp_path, capsys, right, wrong, wor
     assert run_command(["anonymize", *files]) == Exit.USAGE
     assert words in capsys.readouterr().err
     assert not (tmp_path / "release").exists()
-
-
-def test_an_absent_value_may_be_declared(files, tmp_path) -> None:
-    """The owner knows better."""
-    text = SCHEMA.replace('["chronic"]', '["chronic", "acute"]')
-    (tmp_path / "schema.toml").write_text(text)
-    assert run_command(["anonymize", *files]) == Exit.USAGE
-    (tmp_path / "schema.toml").write_text(text + 'expect_absent = ["acute"]\n')
-    assert run_command(["anonymize", *files]) == Exit.OK
-
-
-def test_parts_of_a_composite_are_looked_at_one_by_one(files, tmp_path, capsys) -> None:
-    """A misspelt part would leave the combination as sensitive as its other parts."""
-    text = SCHEMA.replace('sensitive = "health"', 'sensitive = ["health", "club"]').replace(
-        'quasi_identifiers = ["club", "age"]', 'quasi_identifiers = ["age"]'
-    )
-    values = 'sensitive_values = { health = ["chronic"], club = ["grean"] }'
-    (tmp_path / "schema.toml").write_text(text.replace('sensitive_values = ["chronic"]', values))
-    assert run_command(["anonymize", *files]) == Exit.USAGE
-    assert "mean 'green'" in capsys.readouterr().err
 
 
 def test_what_the_owner_says_is_in_the_release(tmp_path: Path, files: list[str]) -> None:

@@ -9,44 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.stream.ingest import events
-from ktsafe.stream.ingest.events import REASONS, MalformedEvent, has_repeated_key
-
-BAD = [
-    (b"", "malformed_json"),
-    (b"{", "malformed_json"),
-    (b"SECRET", "malformed_json"),
-    (b'{"type":"vertex.upsert","id":"\\ud800"}', "malformed_json"),
-    (b'{"type":"vertex.upsert","id":"SECRET\xff"}', "not_utf8"),
-    (b'{"type":"vertex.upsert","id":"\xed\xa0\x80"}', "not_utf8"),
-    (b"[1]", "wrong_type"),
-    (b"null", "wrong_type"),
-    (b"{}", "missing_field"),
-    (b'{"type":"SECRET","id":"a"}', "unknown_event_type"),
-    (b'{"type":7,"id":"a"}', "unknown_event_type"),
-    (b'{"type":"vertex.upsert"}', "missing_field"),
-    (b'{"type":"edge.add","source":"a"}', "missing_field"),
-    (b'{"type":"vertex.upsert","id":1}', "wrong_type"),
-    (b'{"type":"vertex.upsert","id":"a","attributes":{"SECRET":["SECRET"]}}', "wrong_type"),
-    (b'{"type":"vertex.upsert","id":"a","time":"SECRET"}', "bad_time"),
-    (b'{"type":"vertex.upsert","id":"a","time":"2026-01-01T00:00:00"}', "bad_time"),
-    (b'{"type":"vertex.upsert","id":"a","time":true}', "bad_time"),
-    (b'{"type":"vertex.upsert","id":"a","time":1.5}', "bad_time"),
-    (b'{"type":"vertex.upsert","id":"a","x":' + b"[" * 100_000, "malformed_json"),
-    (b'{"type":"edge.add","source":"a","target":"b","kind":["SECRET"]}', "bad_kind"),
-    (b'{"type":"edge.remove","source":"a","target":"b","kind":true}', "bad_kind"),
-    (b'{"type":"edge.add","source":"a","target":"b","directed":"SECRET"}', "bad_kind"),
-]
-
-
-@pytest.mark.parametrize(("value", "reason"), BAD)
-def test_bad_records_have_a_reason_without_values(value, reason):
-    """The reason is of the fixed list, and neither it nor its detail repeats the record."""
-    with pytest.raises(MalformedEvent) as caught:
-        events.decode(value)
-    assert caught.value.reason == reason
-    assert reason in REASONS
-    assert "SECRET" not in str(caught.value)
-
+from ktsafe.stream.ingest.events import MalformedEvent, has_repeated_key
 
 BIDI_AND_LINES = [chr(c) for c in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
 STEERING = ["\x00", "\x1f", "\n", "\x7f", "\x85", "\x9b", "\u2028", "\u2029", "\u202e", "\u2066"]

@@ -62,35 +62,6 @@ def test_a_null_value_is_ignored():
     assert judged(record(None)) == ([None], {}, {})
 
 
-@pytest.mark.parametrize(
-    ("event", "expected"),
-    [
-        (b"x" * 1001, "too_large"),
-        (b"x", "malformed_json"),
-        ({"type": "edge.add", "source": "a", "target": "a", "time": MOMENT_MS}, "self_loop"),
-        ({"type": "edge.add", "source": "a", "target": "", "time": MOMENT_MS}, "bad_id"),
-        ({"type": "vertex.upsert", "id": "a\u0000", "time": MOMENT_MS}, "bad_id"),
-        ({"type": "vertex.upsert", "id": "a"}, "no_time"),
-        (
-            {"type": "vertex.upsert", "id": "a", "time": MOMENT_MS, "attributes": {"age": "old"}},
-            "bad_attribute",
-        ),
-        (
-            {
-                "type": "vertex.upsert",
-                "id": "a",
-                "time": MOMENT_MS,
-                "attributes": {"gender": "x" * 1030},
-            },
-            "too_large",
-        ),
-    ],
-)
-def test_what_cannot_be_applied_is_a_dead_letter(event, expected):
-    """Each defect has its own reason."""
-    assert reason(event) == expected
-
-
 def test_a_value_that_is_no_date_is_told_so():
     """Days since 1970, as Debezium writes dates, are a number where dates are asked for."""
     schema = Schema(("born",), "health", frozenset({"ill"}), {"born": ("2000-01-01",)})

@@ -191,23 +191,6 @@ def test_a_name_that_is_none_is_refused(made, tmp_path, name):
         restored(to, tmp_path / "other")
 
 
-def test_a_file_beside_the_listed_path_is_not_followed_outside(made, tmp_path):
-    """The case that was seen: an absolute name, with the same bytes inside the backup."""
-    _, to = made
-    outside = tmp_path / "elsewhere"
-    outside.mkdir()
-    name, data = f"store/{outside}/planted.txt", b"x"
-    inside = to / "store" / str(outside).lstrip("/")
-    inside.mkdir(parents=True)
-    (inside / "planted.txt").write_bytes(data)
-    listing = json.loads((to / backup.LISTING).read_text())
-    listing["files"][name] = hashlib.sha256(data).hexdigest()
-    (to / backup.LISTING).write_text(json.dumps(listing))
-    with pytest.raises(StateCorrupted):
-        restored(to, tmp_path / "other")
-    assert not (outside / "planted.txt").exists()
-
-
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_a_backup_holds_regular_files_only(made, tmp_path, kind):
     """A pipe or a device in a file's place is damage; nobody waits for it."""

@@ -210,13 +210,6 @@ def test_lines_that_add_nothing_are_counted(tmp_path):
         assert graph.values(1) == {"gender": "m", "age": "-", "health": "-"}
 
 
-def test_ids_are_spelt_as_in_the_feed(tmp_path):
-    """Blanks and whole fractions are no other person; two people of one text are refused."""
-    assert small_import(tmp_path, " 7.0 ,f,1,-\nb,m,2,-\n", "7, b\n").edges == 1
-    with closing(opened(tmp_path)) as store:
-        assert sorted(store.snapshot().ids) == ["7", "b"]
-
-
 def test_tables_of_any_kind_are_imported(tmp_path):
     """Columns by their names, semicolons, Parquet, and a schema without a sensitive attribute."""
     (tmp_path / "v.csv").write_text("Age;node_id;Gender\n20.0;7;f\n;8;m\n")
@@ -237,19 +230,6 @@ def test_tables_of_any_kind_are_imported(tmp_path):
         {"gender": "f", "age": ">=18", NONE: "-"},
         {"gender": "m", "age": "-", NONE: "-"},
     ]
-
-
-def test_ties_that_name_another_column_are_told(tmp_path):
-    """The error says which column of the people holds these ids."""
-    (tmp_path / "v.csv").write_text("id,gender,age,health,key\na,f,1,-,p1\nb,m,1,-,p2\n")
-    (tmp_path / "e.csv").write_text("source,target\np1,p2\n")
-    (tmp_path / "private").mkdir()
-    files = tmp_path / "v.csv", tmp_path / "e.csv"
-    feed = state_import.FeedPosition({}, {})
-    with pytest.raises(InvalidGraph, match="its column 'key' does"):
-        state_import.import_graph(
-            tmp_path / "private", SMALL, *files, at_us=5, feed=feed, progress=lambda *_: None
-        )
 
 
 def test_the_feed_wins_at_the_same_moment_and_loses_before(tmp_path):

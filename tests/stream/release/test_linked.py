@@ -24,7 +24,7 @@ from ktsafe.stream.files.private_audits import read_owners, read_value_places
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.release import linked, snapshotter
 from ktsafe.stream.release.audits import audited
-from ktsafe.stream.release.sequence_inputs import FREE, inputs_digest, new_sequence
+from ktsafe.stream.release.sequence_inputs import inputs_digest, new_sequence
 from ktsafe.stream.release.snapshotter import _read_back
 from tests import sealed
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event
@@ -279,6 +279,7 @@ def test_the_gate_judges_the_bytes(tmp_path, monkeypatch):
 
 
 OTHER_PARAMS = [("k", 4), ("alpha", Fraction(1, 3)), ("t", Fraction(1, 3)), ("epsilon", 3)]
+OTHER_OPTIONS = [("effort", "balanced"), ("margin", 0), ("values", "in place")]
 OTHER_SCHEMA = [
     ("quasi_identifiers", ("age", "gender")),
     ("quasi_identifiers", ("age", "gender", "town")),
@@ -294,20 +295,19 @@ def test_each_frozen_input_has_a_digest_of_its_own():
     """Whatever a sequence fixes, changed alone, is told apart, and nothing else is."""
     groups = {"gender": {"any": ("f", "m")}}
     schema = Schema(("gender", "age"), "health", {"ill", "low"}, {"age": (18, 65)}, groups=groups)
-    params, frozen = PrivacyParams(k=3, alpha="1/2"), {"options": {"effort": "fast"}, FREE: {}}
+    params, options = PrivacyParams(k=3, alpha="1/2"), SequenceOptions(effort="fast")
     changed = [
-        *((replace(params, **{name: value}), schema, frozen) for name, value in OTHER_PARAMS),
-        *((params, replace(schema, **{name: value}), frozen) for name, value in OTHER_SCHEMA),
-        (params, schema, frozen | {"options": {"effort": "balanced"}}),
-        (params, schema, frozen | {"values": "in place"}),
+        *((replace(params, **{name: value}), schema, options) for name, value in OTHER_PARAMS),
+        *((params, replace(schema, **{name: value}), options) for name, value in OTHER_SCHEMA),
+        *((params, schema, replace(options, **{name: value})) for name, value in OTHER_OPTIONS),
     ]
-    digests = [inputs_digest(*each) for each in ((params, schema, frozen), *changed)]
+    digests = [inputs_digest(*each) for each in ((params, schema, options), *changed)]
     assert len(set(digests)) == len(digests)
     for free in (
-        (params, replace(schema, sensitive_values=frozenset({"low", "ill"})), frozen),
-        (params, replace(schema, expect_absent=frozenset({"ill"})), frozen),
-        (params, replace(schema, harmless_values=frozenset({"Ill"})), frozen),
-        (params, schema, frozen | {FREE: {"max_age": 9}}),
+        (params, replace(schema, sensitive_values=frozenset({"low", "ill"})), options),
+        (params, replace(schema, expect_absent=frozenset({"ill"})), options),
+        (params, replace(schema, harmless_values=frozenset({"Ill"})), options),
+        (params, schema, replace(options, max_age=9)),
     ):
         assert inputs_digest(*free) == digests[0]
 

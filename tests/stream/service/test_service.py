@@ -12,7 +12,7 @@ from ktsafe import PrivacyParams
 from ktsafe.connectors.base import SinkConflict
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import SequenceEngine
-from ktsafe.state.store_base import StateCorrupted, StateMismatch
+from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.private_audits import note
 from ktsafe.stream.observer import Observer
@@ -23,7 +23,6 @@ from tests.memory_connectors import Crash, MemorySource, unavailable
 from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import (
     SCHEMA,
-    Tripwire,
     World,
     disk_store,
     event,
@@ -51,48 +50,11 @@ def test_every_slot_shows_the_graph_of_its_time(tmp_path):
     assert [letter.record.offset for letter in world.letters] == [3]
 
 
-def test_a_second_run_publishes_nothing_new(tmp_path):
-    """Without new events there is no new release, however often the service is started."""
-    world = small_world(tmp_path)
-    world.run()
-    before = world.digests()
-    world.run()
-    assert world.digests() == before
-
-
-def test_the_feed_goes_on_after_a_drain(tmp_path):
-    """Later events make later releases; earlier ones keep their bytes."""
-    world = small_world(tmp_path)
-    world.run()
-    before = world.digests()
-    more = [event("vertex.upsert", 43, "fay", gender="f"), event("edge.add", 71, "fay", "eve")]
-    world.extend(0, more)
-    world.run()
-    after = world.digests()
-    assert {r: after[r] for r in before} == before
-    assert [t // 1000 for t, _ in world.releases.releases.values()] == [*SLOTS_S, 70, 80]
-    assert world.graph() == known([[*FIRST, *more], SECOND])
-
-
 def test_a_sink_that_does_not_answer_is_asked_again_with_the_same_bytes(tmp_path):
     """Errors before and after the effect: each release is published once, unchanged."""
     world = small_world(tmp_path)
     world.faults.before["publish"] = [unavailable(), unavailable()]
     world.faults.after["publish"] = [unavailable()]
-    world.run()
-    check_history(world)
-
-
-def test_a_source_that_cannot_be_told_does_not_repeat_a_checkpoint(tmp_path):
-    """What is durable stays so when lag tools cannot be told, at a release cut too."""
-    world = small_world(tmp_path)
-    log = world.log
-
-    class Forgetful(MemorySource):
-        def acknowledge(self, positions):
-            raise unavailable("commit offsets")
-
-    world.open_source = lambda: Forgetful(log)
     world.run()
     check_history(world)
 
@@ -188,16 +150,6 @@ def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch, cla
     assert not world.releases.releases
 
 
-def test_a_stop_between_rounds_loses_nothing(tmp_path):
-    """Told to stop after any number of rounds, the next run continues exactly."""
-    for rounds in range(0, 40, 3):
-        world = small_world(tmp_path / str(rounds))
-        left = iter(range(rounds))
-        world.run(stopping=lambda left=left: next(left, None) is None)
-        world.run()
-        check_history(world)
-
-
 def test_a_sink_that_is_ahead_stops_the_service(tmp_path):
     """A sink with releases that the ledger does not know means: refuse to publish."""
     world = small_world(tmp_path / "a")
@@ -206,20 +158,6 @@ def test_a_sink_that_is_ahead_stops_the_service(tmp_path):
     stale.releases = world.releases
     with pytest.raises(SinkConflict):
         stale.run()
-
-
-def test_lost_staged_bytes_stop_the_service(tmp_path):
-    """An unconfirmed release whose staged bytes are gone is never replaced by others."""
-    world = small_world(tmp_path)
-    wire = Tripwire()
-    world.faults.before["publish"] = [Crash("before publishing")]
-    with pytest.raises(Crash):
-        world.run(wire=wire)
-    for path in (tmp_path / "staging").glob("*/edges.csv"):
-        path.write_text("source,target\nann,bob\n")
-    with pytest.raises(StateCorrupted, match="ktsafe rebase"):
-        world.run()
-    assert not world.releases.releases
 
 
 def test_staged_bytes_that_cannot_be_read_for_now_are_not_called_lost(tmp_path, monkeypatch):
@@ -391,15 +329,6 @@ def test_a_withdrawn_release_that_is_gone_is_not_sent_again(tmp_path):
     world.run()
     assert max(there) > last
     assert last not in there
-
-
-def test_other_parameters_are_refused(tmp_path):
-    """Parameters are fixed within a sequence."""
-    world = small_world(tmp_path)
-    world.run()
-    world.params = PrivacyParams(k=3, alpha="1/2")
-    with pytest.raises(StateMismatch, match="ktsafe rebase"):
-        world.run()
 
 
 class Lagging(MemorySource):

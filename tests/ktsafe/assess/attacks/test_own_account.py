@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,21 +67,6 @@ def test_accounts_are_those_with_about_as_many_ties_as_are_planted(
     for result in own_account(Case(star, star, np.arange(31)), seeded()):
         assert result.targets == 20
         assert result.figures == {"accounts": 1, "own": 1}
-
-
-def test_a_value_of_its_own_tells_the_account_among_vertices_with_the_same_neighbours() -> None:
-    """Ten vertices are alike but in their sensitive attribute: it names the account, and a friend.
-
-    Each is tied to one vertex of another kind. Without the value nobody knows which is whose.
-    """
-    codes = np.array([[0, 0, 1]] * 10 + [[1, 1, 1]] * 10)
-    codes[0, 2] = 0
-    graph = graph_of(codes, np.array([[v, v + 10] for v in range(10)]))
-    case = dataclasses.replace(Case(graph, graph, np.arange(20)), sample=np.array([0]))
-    value, ties = own_account(case, seeded())
-    assert (value.value, value.figures["own"]) == (1, 1)
-    assert (ties.value, ties.figures["own"]) == pytest.approx((0.1, 0.1))
-    assert value.control == pytest.approx(0.1)
 
 
 def seeded() -> np.random.Generator:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidGraph, InvalidParams, PrivacyParams
-from ktsafe.assess.attacks import Case, History, ids_removed, run, run_sequence
+from ktsafe.assess.attacks import Case, History, ids_removed, run_sequence
 from ktsafe.assess.attacks.denoised import age
 from ktsafe.assess.attacks.known_changes import changes, intersection
 from tests.ktsafe.assess.attacks import naive
@@ -193,35 +193,6 @@ def control(*, hidden: bool) -> History:
         graph = churned(graph, rng, 0.05)
     assert shown.n_vertices == 400
     return History(cases, [np.arange(400)] * 3, [np.arange(400)] * 3)
-
-
-def lasting(rng: np.random.Generator) -> History:
-    """Return releases in which a true tie stays and an inserted one is drawn anew each time."""
-    graph = random_graph(400, 2000, rng)
-    shown, behind = ids_removed(graph, rng)
-    cases = []
-    for _ in range(6):
-        edges = np.concatenate((shown.edges, random_graph(400, 6000, rng).edges))
-        cases.append(Case(graph, graph_of(shown.codes, edges), behind))
-    return History(cases, [np.arange(400)] * 6, [np.arange(400)] * 6)
-
-
-def test_ties_that_stay_are_told_from_those_that_do_not() -> None:
-    """Age names the true ties, and people by them; one release finds a tenth as many."""
-    history = lasting(seeded())
-    found = {r.attack: r for r in age(history, PrivacyParams(k=10), seeded())}
-    assert found["age"].value > 0.99
-    assert found["age"].figures["oldest_1"] == pytest.approx(1.0)
-    assert found["age"].figures["returned_5"] < 0.5
-    assert found["denoised_by_age.ties"].value > 0.99
-    assert found["denoised_by_age.joint"].value > 0.99
-    assert found["denoised_by_age.joint"].is_broken
-    (alone,) = (
-        r
-        for r in run(history.cases[-1], PrivacyParams(k=10), seeded(), attacks=["denoised"])
-        if r.attack == "denoised.joint.model"
-    )
-    assert alone.value < 0.9
 
 
 def test_one_release_is_no_history() -> None:

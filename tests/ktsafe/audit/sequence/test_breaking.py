@@ -8,10 +8,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.audit.sequence import AuditedRelease, Declared, Promise, SequenceAuditor
+from ktsafe import PrivacyParams
+from ktsafe.audit.sequence import Declared, Promise, SequenceAuditor
 from ktsafe.errors import InvalidGraph, InvalidParams
-from ktsafe.graph.datasets import uniform
 from tests.ktsafe.audit.sequence.sticky import PARAMS, SIZE, member, round_of, sticky
 
 
@@ -340,39 +339,3 @@ def test_work_follows_the_change():
     auditor.extend(steps[1].release.audited(1, PARAMS))
     assert auditor.work["profiles"] - before["profiles"] == 2 * SIZE
     assert auditor.work["comparisons"] - before["comparisons"] < before["comparisons"]
-
-
-def test_fresh_releases_of_a_changing_graph_fail():
-    """Each of two independent releases is kt-safe; linked by their ids they are not."""
-    true = uniform(300, 900, n_tuples=4, rng=np.random.default_rng(7))
-    n = true.n_vertices
-    params = PrivacyParams(k=5)
-    auditor = SequenceAuditor(Promise("all", cover=False))
-    found = []
-    for i in range(2):
-        kept = np.ones(true.n_edges, dtype=np.bool_)
-        kept[:: 50 if i else true.n_edges] = False
-        graph = AttributedGraph.from_codes(
-            true.schema, true.categories, true.codes, true.edges[kept]
-        )
-        options = AnonymizeOptions(effort="fast")
-        release = anonymize(graph, params, rng=np.random.default_rng(i), options=options).graph
-        ids = [f"v{v}" if v < n else f"i{i}v{v}" for v in range(release.n_vertices)]
-        found.append(
-            auditor.extend(
-                AuditedRelease(
-                    f"r{i}",
-                    "s",
-                    params,
-                    ids,
-                    release.categories[:-1],
-                    release.codes[:, :-1],
-                    release.is_sensitive,
-                    release.edges,
-                    [v if v < n else None for v in range(release.n_vertices)],
-                )
-            )
-        )
-    assert found[0].is_safe
-    assert {violation.kind for violation in found[1].violations} >= {"too_few_candidates"}
-    assert found[1].figures.published.candidates.below_k > n / 20
