@@ -261,7 +261,7 @@ def renumbered(
     for first in range(0, len(edges), EDGES_AT_ONCE):
         ends = number[edges[first : first + EDGES_AT_ONCE]]
         # One of two numbers is below 0 if all bits of both together are.
-        ends = ends[(ends[:, 0] | ends[:, 1]) >= 0]
+        ends = ends.compress((ends[:, 0] | ends[:, 1]) >= 0, axis=0)
         found[n : n + len(ends)] = ends
         n += len(ends)
     return found[:n]

@@ -38,7 +38,7 @@ from ktsafe.anonymization.request import Values
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.graph.latest_graph import PAIRS_MAX, dark_pairs
-from ktsafe.graph.numbering import Ids, edge_keys
+from ktsafe.graph.numbering import ID_DIGITS, Ids, edge_keys
 from ktsafe.reader.exports import README, readme
 from ktsafe.statistics.noisy_tables import NoisyTable
 from ktsafe.stream.files.release_tables import (
@@ -58,7 +58,7 @@ EDGES: Final = "edges.csv"
 MAPPING: Final = "mapping.csv"
 AUDIT: Final = "audit.json"
 FORMAT: Final = 1
-ROWS_AT_ONCE: Final = 200_000
+ROWS_AT_ONCE: Final = 50_000
 """Rows of a table that become text together."""
 
 Format = Literal["csv", "parquet"]
@@ -203,9 +203,9 @@ def write_release(
     if header.epsilon_micro:
         told = statistics_text(header.statistics, header.epsilon_micro)
         hashes[STATISTICS] = write_synced(folder / STATISTICS, [told])
-    told = readme(_manifest(graph, header, hashes))
-    hashes[README] = write_synced(folder / README, [told])
     manifest = _manifest(graph, header, hashes)
+    hashes[README] = write_synced(folder / README, [readme(manifest)])
+    manifest["sha256"] = dict(hashes)
     digest = write_synced(folder / MANIFEST, [manifest_text(manifest)])
     sync_folder(folder)
     return {MANIFEST: digest, **hashes}
@@ -227,28 +227,32 @@ def _on_one_line(row: re.Match[str]) -> str:
 def write_audit(
     folder: Path,
     ids: Sequence[str],
-    originals: Iterable[str],
+    originals: Sequence[str],
+    behind: NDArray[np.integer[Any]],
     audit: Audit,
 ) -> dict[str, str]:
     """Write the private audit for its owner; return each file's sha256.
 
-    `originals` names the person behind each released vertex; an inserted one maps to nothing.
+    Parameters
+    ----------
+    ids:
+        The released id of each vertex.
+    originals:
+        The id of each true vertex.
+    behind:
+        The true vertex of each released one; below 0 for an inserted one, which maps to nothing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     names, order = ordered(ids)
-    people = list(originals)
-    pairs = zip(names, [people[v] for v in order.tolist()], strict=True)
+    columns = [(names, np.arange(len(names))), ([*originals, ""], np.maximum(behind, -1)[order])]
     hashes = {
-        MAPPING: write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), pairs)),
+        MAPPING: write_synced(
+            folder / MAPPING, csv_blocks(("released_id", "original_id"), columns)
+        ),
         AUDIT: write_synced(folder / AUDIT, [audit.text()]),
     }
     sync_folder(folder)
     return hashes
-
-
-def originals_behind(origin: NDArray[np.integer[Any]], originals: Sequence[str]) -> list[str]:
-    """Return each released vertex's original id, empty where `origin` is negative."""
-    return [originals[v] if v >= 0 else "" for v in origin.tolist()]
 
 
 def write_synced(path: Path, texts: Iterable[str | bytes]) -> str:
@@ -295,37 +299,44 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
     yield from (text.encode() for text in csv_lines(header, []))
     ends = [b","] * (len(columns) - 1) + [b"\n"]
     fields = [_fields(texts, end) for (texts, _), end in zip(columns, ends, strict=True)]
-    is_full = all(is_used.all() for _, is_used in fields)
-    n_rows = len(columns[0][1])
-    for begin in range(0, n_rows, ROWS_AT_ONCE):
+    letters = np.concatenate([letters for letters, _ in fields])
+    lengths = [of_texts for _, of_texts in fields]
+    begins = np.split(_begins(np.concatenate(lengths)), np.cumsum([*map(len, lengths)])[:-1])
+    are_even = all(len({*each.tolist()}) == 1 for each in lengths)
+    for begin in range(0, len(columns[0][1]), ROWS_AT_ONCE):
         rows = slice(begin, begin + ROWS_AT_ONCE)
         numbers = [of_rows[rows] for _, of_rows in columns]
-        picked = zip(fields, numbers, strict=True)
-        letters = np.concatenate([letters[at] for (letters, _), at in picked], axis=1)
-        if not is_full:
-            picked = zip(fields, numbers, strict=True)
-            letters = letters[np.concatenate([is_used[at] for (_, is_used), at in picked], axis=1)]
-        yield letters.tobytes()
+        if are_even:  # As those of edges.
+            tables = [each.reshape(len(of_texts), -1) for each, of_texts in fields]
+            picked = zip(tables, numbers, strict=True)
+            text = np.concatenate([table.take(at, axis=0) for table, at in picked], axis=1)
+        else:
+            first, size = (
+                np.column_stack([each.take(at) for each, at in zip(known, numbers, strict=True)])
+                for known in (begins, lengths)
+            )
+            shift = first.reshape(-1) - _begins(size.reshape(-1))
+            text = letters.take(np.arange(size.sum()) + np.repeat(shift, size.reshape(-1)))
+        yield text.tobytes()
 
 
-def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """Return quoted texts as rows of letters, and a mask of letters."""
-    plain = texts.text() if isinstance(texts, Ids) else "".join(texts)
-    lengths_of = {*map(len, texts[:1] if isinstance(texts, Ids) else texts)}
-    if plain.isascii() and len(lengths_of) == 1 and not any(mark in plain for mark in _QUOTED):
-        # As ids are.
-        letters = np.frombuffer(plain.encode(), dtype=np.uint8).reshape(len(texts), -1)
-        ended = np.full((len(texts), 1), ord(end), dtype=np.uint8)
-        letters = np.concatenate((letters, ended), axis=1)
-        return letters, np.ones(letters.shape, dtype=np.bool_)
-    if any(mark in plain for mark in _QUOTED):
+def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where texts of these lengths begin, one after the other."""
+    return np.cumsum(lengths) - lengths
+
+
+def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return quoted texts, ended, as letters, and the length of each."""
+    if isinstance(texts, Ids):
+        plain = np.frombuffer(texts.text().encode(), dtype=np.uint8).reshape(-1, ID_DIGITS)
+        letters = np.insert(plain, ID_DIGITS, ord(end), axis=1)
+        return letters.reshape(-1), np.full(len(letters), ID_DIGITS + len(end))
+    together = "".join(texts)
+    if any(mark in together for mark in _QUOTED):
         texts = [_quoted(text) for text in texts]
     encoded = [text.encode() for text in texts]
     lengths = np.array([len(text) for text in encoded], dtype=np.int64) + len(end)
-    is_used = np.arange(lengths.max(initial=0)) < lengths.reshape(-1, 1)
-    letters = np.zeros(is_used.shape, dtype=np.uint8)
-    letters[is_used] = np.frombuffer(end.join([*encoded, b""]), dtype=np.uint8)
-    return letters, is_used
+    return np.frombuffer(end.join([*encoded, b""]), dtype=np.uint8), lengths
 
 
 _QUOTED: Final = ',"\r\n'

@@ -18,7 +18,6 @@ from ktsafe.stream.files.graphs import declaring_what_is_shown
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import (
     ReleaseHeader,
-    originals_behind,
     random_ids,
     write_audit,
     write_release,
@@ -85,7 +84,7 @@ def write_private(
     ids:
         The released id of each vertex of `result.graph`.
     """
-    write_audit(folder, ids, originals_behind(result.origin, originals), audit)
+    write_audit(folder, ids, originals, result.origin, audit)
     write_value_places(folder, ids, result.value_at)
 
 

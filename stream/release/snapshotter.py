@@ -366,8 +366,8 @@ class Snapshotter:
     ) -> dict[str, str]:
         """Write a release's private audit; return each file's sha256."""
         folder = self._settings.audit_dir / release_id
-        behind = releases_write.originals_behind(built.traced.behind, due.snapshot.ids)
-        hashes = releases_write.write_audit(folder, built.ids, behind, audit)
+        behind, people = built.traced.behind, due.snapshot.ids
+        hashes = releases_write.write_audit(folder, built.ids, people, behind, audit)
         return hashes | write_value_places(folder, built.ids, built.value_at)
 
     @contextmanager

@@ -184,13 +184,14 @@ def test_what_a_spreadsheet_takes_for_a_formula_is_published_as_it_is(tmp_path):
     ids = releases_write.random_ids(4, seed=1)
     releases_write.write_release(tmp_path / "r", graph, ids, header())
     assert sorted(read_release(tmp_path / "r").columns["a"]) == sorted(formulas)
-    releases_write.write_audit(tmp_path / "audit", ids, formulas, told().audit)
+    releases_write.write_audit(tmp_path / "audit", ids, formulas, np.arange(4), told().audit)
     assert sorted(read_owners(tmp_path / "audit", "r").values()) == sorted(formulas)
 
 
 def test_the_private_audit_is_for_its_owner_only(tmp_path):
     """Mode 0600; inserted vertices map to nothing."""
-    releases_write.write_audit(tmp_path / "a", ["y", "x", "z"], ["p1", "p2", ""], told().audit)
+    behind = np.array([0, 1, -2])
+    releases_write.write_audit(tmp_path / "a", ["y", "x", "z"], ["p1", "p2"], behind, told().audit)
     for name in ("mapping.csv", "audit.json"):
         assert stat.S_IMODE((tmp_path / "a" / name).stat().st_mode) == 0o600
     mapping = (tmp_path / "a" / "mapping.csv").read_text().splitlines()
