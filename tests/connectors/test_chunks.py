@@ -62,15 +62,6 @@ def test_what_is_no_text_is_damaged() -> None:
         bundles.manifest_sums(b'{"sha256": {"a.csv": "\xff"}}', "s-0001")
 
 
-def test_parts_survive_the_wire() -> None:
-    """A part is read back from its record as it was sent."""
-    part = chunks.part("s-0001", 3, chunks.CHUNK, b"payload")
-    record = SimpleNamespace(headers=part.headers(), value=part.value)
-    assert chunks.decode(record) == part
-    assert chunks.intact(part)
-    assert not chunks.intact(part._replace(value=b"other"))
-
-
 @pytest.mark.parametrize(
     "headers",
     [
@@ -268,12 +259,3 @@ def test_releases_that_never_end_are_forgotten(tmp_path: Path) -> None:
     (bundle,) = reader.read(tmp_path / "out")
     assert bundle.release_id == "s-0001"
     assert most <= SETS_MAX
-
-
-@pytest.mark.parametrize("value", [b"[" * 100_000, b'{"chunks":1e400}', b"\xff", b""])
-def test_a_marker_that_is_none_is_damage(tmp_path: Path, value: bytes) -> None:
-    """Nothing but a refusal comes out of a marker that cannot be decoded."""
-    parts = release(b"content")[:-1]
-    marker = chunks.part("s-0001", 9, chunks.MARKER, value)
-    with pytest.raises(SinkConflict):
-        list(reader_of([*parts, marker]).read(tmp_path / "out"))

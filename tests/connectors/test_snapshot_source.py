@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import random
 import shutil
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from ktsafe import Schema
@@ -297,25 +294,3 @@ def test_names_are_dates(tmp_path: Path, name: str) -> None:
     source = source_of(tmp_path)
     source.open({}, {})
     assert source.at_end(AT)
-
-
-def test_kinds_of_files_tell_the_same(tmp_path: Path, graphs: list[Graph]) -> None:
-    """CSV, gzipped and Parquet dumps of one graph differ in nothing, numbers included."""
-    plain = tmp_path / DATES[0]
-    for kind in (".csv.gz", ".parquet"):
-        other = tmp_path / f"2025-01-0{len(kind)}"
-        other.mkdir()
-        for name in ("vertices", "edges"):
-            data = (plain / f"{name}.csv").read_bytes()
-            if kind == ".csv.gz":
-                (other / f"{name}{kind}").write_bytes(gzip.compress(data))
-                continue
-            with (plain / f"{name}.csv").open(newline="") as file:
-                header, *rows = list(csv.reader(file))
-            table = pa.table(dict(zip(header, zip(*rows, strict=True), strict=True)))
-            pq.write_table(table, other / f"{name}{kind}")
-    source = source_of(tmp_path)
-    source.open({}, {})
-    read(source)
-    ends = [int(value.split()[0]) for _, value in sorted(source.identity().items())]
-    assert ends[0] == ends[1] == ends[2]

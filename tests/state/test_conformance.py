@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable, Iterable
 
@@ -53,10 +52,6 @@ def down(id: str, time_us: int) -> VertexDelete:  # noqa: A002
 
 def add(source: str, target: str, time_us: int) -> EdgeAdd:
     return EdgeAdd(stamp(time_us, hash_offset("add", source, target, time_us)), source, target)
-
-
-def remove(source: str, target: str, time_us: int) -> EdgeRemove:
-    return EdgeRemove(stamp(time_us, hash_offset("rem", source, target, time_us)), source, target)
 
 
 def people_remembered(store: GraphStore) -> int:
@@ -298,56 +293,6 @@ def test_there_is_one_cut_at_a_time(handle: Handle) -> None:
     frozen = store.cut_snapshot()
     assert frozen is not None
     assert set(plain(frozen)[0]) == {"ann", "bob"}
-
-
-def test_a_tombstone_at_the_horizon_is_kept(handle: Handle) -> None:
-    """An event of the horizon's own time may still come, and must find the tombstones."""
-    store = handle.store
-    store.commit([up("ann", 1), up("bob", 1), up("cyd", 1), add("bob", "cyd", 1)], {})
-    store.commit([VertexDelete(stamp(5, 9), "ann"), EdgeRemove(stamp(5, 9), "bob", "cyd")], {})
-    store.prune(5)
-    assert counts_now(store)["tombstones"] == 2
-    store.commit([VertexUpsert(stamp(5, 8), "ann", {}), EdgeAdd(stamp(5, 8), "bob", "cyd")], {})
-    assert plain(store.snapshot()) == ({"bob": blank(), "cyd": blank()}, set())
-    store.prune(6)
-    assert counts_now(store)["tombstones"] == 0
-
-
-def test_an_end_that_never_came_is_forgotten_with_its_last_edge(handle: Handle) -> None:
-    """Nobody is remembered for the sake of edges that are gone."""
-    store = handle.store
-    store.commit([up("ann", 1), add("ann", "ghost", 2), remove("ann", "shade", 2)], {})
-    assert people_remembered(store) == 3
-    store.commit([down("ann", 3)], {})
-    assert people_remembered(store) == 1
-    store.prune(4)
-    store.fold()
-    assert people_remembered(store) == 0
-    store.commit([up("ann", 5), remove("ann", "shade", 5)], {})
-    store.prune(6)
-    store.fold()
-    assert people_remembered(store) == 1
-    assert people_remembered(handle.reopen()) == 1
-
-
-def test_memory_is_given_back(handle: Handle) -> None:
-    """After everyone is deleted and pruned nothing is remembered: numbers start from zero."""
-    store = handle.store
-    people = [f"p{i}" for i in range(50)]
-    store.commit([up(p, 1) for p in people], {})
-    store.commit([add(p, q, 2) for p, q in itertools.pairwise(people)], {})
-    store.commit([remove(people[0], people[1], 3)], {})
-    store.commit([down(p, 4) for p in people], {})
-    assert counts_now(store)["tombstones"] == 50
-    store.prune(5)
-    assert counts_now(store) == {
-        "vertices": 0,
-        "edges": 0,
-        "edges_waiting": 0,
-        "tombstones": 0,
-    }
-    store.commit([up("zoe", 9)], {})
-    assert store.folded().places.lives[0] == 50
 
 
 def test_what_is_in_the_log_alone_is_known(handle: Handle) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 import msgspec
 import pytest
@@ -19,7 +18,7 @@ from ktsafe.state.ledger import (
     Status,
     Writes,
 )
-from ktsafe.state.ledger.ledger import COMING, COUNT, CUT, PAGES, PAST, RELEASE
+from ktsafe.state.ledger.ledger import COUNT, CUT, PAGES, PAST, RELEASE
 from ktsafe.state.ledger.records import packed, prefix, unpacked
 from ktsafe.state.store_base import StateCorrupted
 from tests.state.conftest import Handle
@@ -355,46 +354,6 @@ def test_pages_change_with_the_release_that_changed_them(handle: Handle) -> None
     handle.store.ledger.start_sequence(SequenceRecord("s2", "digest", 6))
     assert handle.store.ledger.pages() == {}
     assert handle.reopen().ledger.pages() == {}
-
-
-def test_many_pages_are_written_in_parts(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole after a restart, whether they come at first, change, or go."""
-    monkeypatch.setattr("ktsafe.state.ledger.records.PART_BYTES", 100)
-    handle.store.ledger.start_sequence(SequenceRecord("s", "digest", 5))
-    for index in range(1, 5):
-        pages = {f"p{i}": b"%d" % (i // index) * 40 for i in range(30 - index)}
-        handle.store.commit([], {}, cut=PendingCut(10 * index, {"t/0": 10 * index}))
-        handle.store.ledger.stage(record(index), pages.items())
-        assert handle.store.ledger.pages() == pages
-        assert handle.reopen().ledger.pages() == pages
-
-
-@pytest.mark.parametrize("n_writes", range(8))
-def test_a_crash_between_parts_leaves_the_pages_of_the_release_before(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch, n_writes: int
-) -> None:
-    """After any number of writes the pages are those of one release, and no other is kept."""
-    before = {f"p{i}": b"1" * 40 for i in range(9)}
-    after = {f"p{i}": b"%d" % (i % 2) * 40 for i in range(2, 12)}
-    ledger = storage.ledger()
-    take(ledger, 10)
-    ledger.stage(record(1), before.items())
-    take(ledger, 20)
-    monkeypatch.setattr("ktsafe.state.ledger.records.PART_BYTES", 80)
-    storage.writes_left = n_writes
-    with suppress(OSError):
-        ledger.stage(record(2), after.items())
-    storage.writes_left = None
-    again = storage.ledger()
-    again.drop_orphans()
-    is_staged = len(again.releases()) == 2
-    assert is_staged == (n_writes > 3)
-    assert again.pages() == (after if is_staged else before)
-    assert len(storage.pages) == len(again.pages())
-    assert COMING not in storage.entries
-    if not is_staged:
-        again.stage(record(2), after.items())
-    assert storage.ledger().pages() == after
 
 
 @pytest.mark.parametrize("then", ["stage", "drop the cut"])

@@ -8,9 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ktsafe.state.changes import EdgeAdd, VertexDelete, VertexUpsert
+from ktsafe.state.changes import VertexDelete, VertexUpsert
 from tests.memory_store import MemoryStore
-from tests.state.support import SCHEMA, exactly, stamp
+from tests.state.support import SCHEMA, stamp
 
 
 def test_categories_are_sorted_and_only_those_in_use() -> None:
@@ -30,19 +30,6 @@ def test_categories_are_sorted_and_only_those_in_use() -> None:
     assert graph.categories == (("f", "m"), ("-",), ("flu", "none"))
 
 
-def test_equal_graphs_are_equal_snapshots() -> None:
-    """Histories that give vertices equal numbers give equal arrays, whatever came between."""
-    plain, eventful = MemoryStore(SCHEMA), MemoryStore(SCHEMA)
-    people = [VertexUpsert(stamp(5, i), f"p{i}", {"age": str(20 * i)}) for i in range(4)]
-    ring = [EdgeAdd(stamp(6, i), f"p{i}", f"p{(i + 1) % 4}") for i in range(4)]
-    plain.commit([*people, *ring], {})
-    eventful.commit([VertexUpsert(stamp(1, i), f"p{i}", {"age": "90"}) for i in range(4)], {})
-    eventful.commit([EdgeAdd(stamp(2), "p0", "p2"), VertexDelete(stamp(3), "p0")], {})
-    eventful.commit([*reversed(ring), *reversed(people)], {})
-    eventful.prune(10)
-    assert exactly(plain.snapshot()) == exactly(eventful.snapshot())
-
-
 def test_vertices_are_in_number_order() -> None:
     """A re-used number puts its new holder where the former one was."""
     store = MemoryStore(SCHEMA)
@@ -52,20 +39,6 @@ def test_vertices_are_in_number_order() -> None:
     assert list(store.snapshot().ids) == ["p0", "p2"]
     store.commit([VertexUpsert(stamp(3, i), f"q{i}", {}) for i in range(2)], {})
     assert list(store.snapshot().ids) == ["p0", "q0", "p2", "q1"]
-
-
-def test_groups_of_a_schema_hold_who_gave_no_value() -> None:
-    """Missing values become their group, as in a graph of the same people's columns."""
-    schema = dataclasses.replace(SCHEMA, groups={"gender": {"f or -": ("f", "-")}})
-    store = MemoryStore(schema)
-    genders = ("f", None, "m")
-    changes = [
-        VertexUpsert(stamp(1, i), f"p{i}", {"gender": gender, "illness": "none"})
-        for i, gender in enumerate(genders)
-    ]
-    store.commit([*changes, VertexUpsert(stamp(1, 3), "p3", {"illness": "none"})], {})
-    graph = store.snapshot().graph
-    assert [graph.values(v)["gender"] for v in range(4)] == ["f or -", "f or -", "m", "f or -"]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -131,13 +131,3 @@ def test_raked_edges_have_the_ties_of_all_cells():
     ]
     found = raked(rng.uniform(1, 100, 12), cells)
     assert all(np.allclose(cell.surplus(found), 1, atol=1e-6) for cell in cells)
-
-
-def test_one_kind_is_one_cell():
-    """The number of edges is about that of ties."""
-    rng = np.random.default_rng(0)
-    u, v = np.triu_indices(200, 1)
-    chosen = rng.random(len(u)) < 0.01
-    graph = graph_of([0] * 200, [False] * 200, np.column_stack((u, v))[chosen])
-    edges = release_of(graph, "balanced")
-    assert len(edges) == pytest.approx(graph.n_edges, rel=0.15)

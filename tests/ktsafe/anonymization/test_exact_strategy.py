@@ -64,19 +64,6 @@ def test_releases_pass_the_strict_verifier(graph, params, rare_qi):
     assert verify_graph(outcome.graph, params).n_unsafe == 0
 
 
-@pytest.mark.parametrize("effort", ["fast", "balanced"])
-def test_a_seed_gives_one_release(effort):
-    """The generator is the only randomness, and other seeds give other releases."""
-    graph = uniform(300, 2000, rng=np.random.default_rng(0), n_tuples=4)
-    params, options = PrivacyParams(k=5), AnonymizeOptions(effort)
-    first, again, other = (
-        exact_release(Request(graph, params, np.random.default_rng(seed), options)).edges
-        for seed in (1, 1, 2)
-    )
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_an_executor_changes_no_byte(workers, monkeypatch):
     """Parts solved side by side give the release of one thread."""

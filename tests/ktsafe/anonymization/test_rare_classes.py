@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, Infeasible, PrivacyParams, Schema, anonymize
 from ktsafe.anonymization.request import RareQi, prepare, with_sensitive_suppressed
-from ktsafe.audit import audit_release
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 
@@ -74,20 +73,6 @@ def test_suppressed_people_join_those_whose_values_are_missing() -> None:
     assert tuples(prepared(people(rows), 3, rare_qi="suppress")) == ["x-"] * 4
 
 
-def test_withheld_people_take_their_edges_along() -> None:
-    """Whoever is withheld is in no release, and cost counts them and their edges."""
-    schema = Schema(("a",), "s", frozenset({"y"}), expect_absent={"y", "a", "s"})
-    columns = {"a": ["x", "x", "rare", "x"], "s": ["n"] * 4}
-    graph = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2), (2, 3), (0, 3), (1, 3)])
-    options = AnonymizeOptions()
-    params = PrivacyParams(k=3, alpha=1)  # type: ignore[arg-type]
-    outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
-    assert sorted(outcome.origin.tolist()) == [0, 1, 3]
-    cost = audit_release(graph, outcome.graph, params, original_of=outcome.origin).cost
-    assert (cost.deleted_vertices, cost.deleted_edges) == (1, 2)
-    assert (cost.unowned_vertices, cost.inserted_edges, cost.total) == (0, 0, 3)
-
-
 def test_no_more_values_are_hidden_than_a_class_has_too_many() -> None:
     """Of 120 sensitive people in 400 alpha allows 80; 160 harmless ones join the 40 others."""
     graph = people([("x",)] * 400, "y" * 120 + "n" * 280)
@@ -97,15 +82,6 @@ def test_no_more_values_are_hidden_than_a_class_has_too_many() -> None:
     hidden = [v for v in missing if v < 120]
     assert (len(hidden), len(missing)) == (40, 200)
     assert hidden[-1] > 60  # At random, not in their order.
-
-
-def test_whose_value_is_missing_anyway_is_no_company() -> None:
-    """Those who show "-" truthfully hide nothing, so that others must join."""
-    graph = people([("x",)] * 100, "y" * 24 + "-" * 40 + "n" * 36)
-    found = prepared(graph, 10)
-    joined = [v for v in range(64, 100) if found.values(v)["s"] == "-"]
-    assert int(found.is_sensitive.sum()) == 20
-    assert len(joined) == 16
 
 
 def test_all_harmless_members_join_where_they_are_too_few() -> None:

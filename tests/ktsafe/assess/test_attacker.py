@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec import to_builtins
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run, suite
@@ -223,23 +222,6 @@ def attacks(
 
     monkeypatch.setattr(attacker, "_each", each)
     return each()
-
-
-def test_a_spent_budget_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has not ended by then is named, and what it finds later is dropped."""
-    never = threading.Event()
-
-    def endless() -> list[Result]:
-        never.wait(60.0)
-        return []
-
-    attacks(monkeypatch, endless)
-    told = Attacker(AttackSettings(0.3)).check(shown(small_case()), PARAMS, go_on).attacks
-    before = to_builtins(told)
-    never.set()
-    assert [result.attack for result in told.results] == ["one_hop.joint"]
-    assert told.unfinished == list(ATTACKS_TOLD[1:])
-    assert to_builtins(told) == before
 
 
 def test_an_attack_that_fails_costs_its_figures_only(
@@ -522,7 +504,8 @@ def test_a_service_that_stops_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> 
     never = threading.Event()
 
     def endless() -> list[Result]:
-        never.wait(60.0)
+        while not never.wait(0.1):
+            pass
         return []
 
     def stopping() -> None:

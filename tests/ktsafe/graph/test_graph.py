@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
 from ktsafe.errors import AbsentFromGraph, WrittenOtherwise
-from ktsafe.graph.numbering import edge_keys
 from tests import naive
 from tests.graphs import attributed, small_graphs
 from tests.naive import Small
@@ -94,15 +93,6 @@ def test_a_subgraph_is_that_of_networkx(graph: Small, rng: random.Random) -> Non
     assert list(found) == chosen
     assert dict(found.nodes(data=True)) == dict(expected.nodes(data=True))
     assert nx.utils.edges_equal(found.edges, expected.edges)
-
-
-def test_an_edge_has_one_number_in_either_direction() -> None:
-    """Numbers tell edges apart, whatever the direction, up to the greatest vertex number."""
-    edges = np.array([[0, 1], [2, 1], [0, 2], [2**31 - 1, 5]], dtype=np.int32)
-    keys = edge_keys(edges)
-    assert keys.tolist() == [1, 1 << 32 | 2, 2, 5 << 32 | 2**31 - 1]
-    assert np.array_equal(edge_keys(edges[:, ::-1]), keys)
-    assert edge_keys(np.zeros((0, 2), dtype=np.int32)).shape == (0,)
 
 
 @given(small_graphs())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import igraph
@@ -151,20 +150,6 @@ def test_the_aim_decides_how_much_is_shown() -> None:
     assert shown["cost"] < shown["balanced"]
     with pytest.raises(ktsafe.InvalidParams, match="aim cannot be 'best'"):
         ktsafe.protect(karate(), aim="best", **ASKED)  # type: ignore[arg-type]
-
-
-def test_utility_counts_what_is_true() -> None:
-    """Shared ties, counted with the mapping by hand."""
-    graph = karate()
-    safe = protected(graph)
-    who = safe.private_mapping
-    true = sum(
-        u in who and v in who and graph.has_edge(who[u], who[v]) for u, v in safe.graph.edges
-    )
-    assert safe.utility.edges.shared == true
-    assert safe.utility.edges.released == safe.graph.number_of_edges()
-    assert f"{graph.number_of_edges()} true" in safe.report()
-    assert "kt-safe" in safe._repr_html_()
 
 
 def with_weight() -> nx.Graph:
@@ -342,19 +327,6 @@ def test_codes_are_taken_as_they_are_written() -> None:
             protected(graph, nominal=[name], **asked)
 
 
-def test_codes_are_never_told_as_ranges() -> None:
-    """Of numbers that are codes some are told alike, but none as those between two others."""
-    graph = karate()
-    for i, (_, data) in enumerate(graph.nodes(data=True)):
-        data["club"] = str(100 + i % 12)
-    asked: dict[str, Any] = {"generalize": "auto", "keep": ["club"], "min_f1": 0}
-    numbers = protected(graph, **asked)
-    codes = protected(graph, nominal=["club"], **asked)
-    told = [set(nx.get_node_attributes(safe.graph, "club").values()) for safe in (numbers, codes)]
-    assert any("<" in text for text in told[0])
-    assert not any("<" in text for text in told[1])
-
-
 def test_what_is_almost_sensitive_is_refused_unless_it_is_meant() -> None:
     """Of one attribute and of several, where each is judged by itself."""
     graph = karate()
@@ -384,19 +356,6 @@ def karate_with_income() -> nx.Graph:
     return graph
 
 
-def test_two_ids_of_one_text_are_refused_at_once(tmp_path: Path) -> None:
-    """Not only where they are written; what is written is the text."""
-    graph = nx.relabel_nodes(karate(), {name: i for i, name in enumerate(karate())})
-    graph.add_node("1", club="Officer", health="well")
-    with pytest.raises(InvalidGraph, match="same text: row 34"):
-        protected(graph)
-    graph.remove_node("1")
-    ids = {i: float(i) for i in graph}
-    protected(nx.relabel_nodes(graph, ids)).save(tmp_path / "out", tmp_path / "audit")
-    rows = (tmp_path / "audit" / "mapping.csv").read_text().split()
-    assert {row.partition(",")[2] for row in rows[1:]} <= {str(i) for i in range(34)}
-
-
 def test_values_that_are_numbers_to_igraph_are_published_as_those_of_networkx() -> None:
     """Its only missing number is NaN, and whole numbers are fractions there."""
     ages = [30.0, float("nan"), 41.5] * 11 + [30.0]
@@ -417,15 +376,6 @@ def test_what_is_ignored_may_be_there() -> None:
     assert not any(data for _, _, data in safe.graph.edges(data=True))
 
 
-def test_missing_values_are_missing() -> None:
-    """None, NaN and pandas.NA alike are published as "-"."""
-    edges, vertices = as_pandas()
-    vertices["club"] = vertices["club"].astype(object)
-    vertices.loc[:6, "club"] = [None, float("nan"), pd.NA, None, None, pd.NA, None]
-    safe = protected(edges, vertices, k=2, alpha="1/2")
-    assert (safe.graph[1]["club"] == "-").sum() == 7
-
-
 def test_nothing_need_be_sensitive() -> None:
     """Without a sensitive attribute a release has no column in its place, in any kind."""
     for kind in KINDS:
@@ -433,21 +383,6 @@ def test_nothing_need_be_sensitive() -> None:
         safe = protected(*graph, sensitive=None, sensitive_values=(), ignore=["health"])
         assert safe.verify().is_safe
         assert "none" not in everything_in(safe.graph)
-
-
-def test_several_attributes_may_be_sensitive() -> None:
-    """They become one of combined values; each person keeps the own combination or `-`."""
-    graph = karate()
-    for i, data in enumerate(nx.get_node_attributes(graph, "club")):
-        graph.nodes[data]["income"] = "none" if i % 9 == 0 else "some"
-    values = {"health": ["chronic"], "income": ["none"]}
-    safe = protected(graph, sensitive=["health", "income"], sensitive_values=values)
-    shown = nx.get_node_attributes(safe.graph, "health+income")
-    true = {node: f"{data['health']}|{data['income']}" for node, data in graph.nodes(data=True)}
-    assert shown
-    at = safe.provenance.made.value_at
-    assert at is not None
-    assert all(shown[at[v]] in {true[node], "-"} for v, node in safe.private_mapping.items())
 
 
 def test_values_may_stay_in_place() -> None:

@@ -122,17 +122,6 @@ def test_the_default_margin_is_seldom_used_up(size: int) -> None:
     assert size == 1 or binom.sf(margin - 1, size + margin - 1, 1 / 20) > 0.0005
 
 
-def test_a_sequence_remembers_its_margin() -> None:
-    """It is saved as a number; one that was begun before there were margins has none."""
-    world = World(100, 150, 1)
-    sequence = world.begin()
-    assert sequence.figures().margin == margin_for(PARAMS.group_size_min)
-    twin = SequenceEngine.from_pages(dict(sequence.pages()))
-    assert twin.figures() == sequence.figures()
-    sizes = Counter(sequence.cohorts().tolist())
-    assert min(sizes.values()) == PARAMS.group_size_min + sequence.figures().margin - 1
-
-
 @pytest.mark.parametrize(("margin", "expected"), [(0, 3), (1, 4), (2, 4), (3, 5)])
 def test_people_with_few_ties_begin_with_a_greater_margin(margin: int, expected: int) -> None:
     """Cohorts are larger in the half of a class with fewer ties, where there is a margin."""

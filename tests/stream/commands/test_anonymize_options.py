@@ -152,18 +152,6 @@ def test_where_values_stand_must_be_known_to_audit(files, tmp_path, capsys) -> N
     assert "values.csv" in capsys.readouterr().err
 
 
-def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
-    """A ring of people of one kind is shown as it is."""
-    people = [f"p{i},red,20,well" for i in range(48)]
-    Path(files[1]).write_text("\n".join(["id,club,age,health", *people, "q,red,20,chronic"]) + "\n")
-    ring = [f"p{i},p{(i + 1) % 48}" for i in range(48)]
-    Path(files[3]).write_text("\n".join(["source,target", *ring]) + "\n")
-    assert run_command(["anonymize", *files]) == Exit.OK
-    said = capsys.readouterr().out
-    assert "kt-safe" in said
-    assert "advise" not in said
-
-
 @pytest.mark.parametrize("spelling", ["Chronic", "CHRONIC", "chr onic"])
 def test_almost_a_sensitive_value_is_refused(files, tmp_path, capsys, spelling) -> None:
     """Nothing is written where somebody's value is spelt almost like the sensitive one."""
@@ -239,21 +227,6 @@ def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     people = released(tmp_path)
     assert "green" not in {row["club"] for row in people}
     assert "-" in {row["health"] for row in people}
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--rare-qi", "hide"], "withhold"),
-        (["--workers", "0"], "workers"),
-    ],
-)
-def test_mistakes_end_in_a_line(files, tmp_path, capsys, options, words) -> None:
-    """The text names the option or the way out, and nothing is written."""
-    assert run_command(["anonymize", *files, *options]) == Exit.USAGE
-    assert words in capsys.readouterr().err
-    assert not (tmp_path / "release").exists()
-    assert not (tmp_path / "private").exists()
 
 
 KILLED_WHILE_JUDGED = """

@@ -17,9 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ktsafe import AttributedGraph
-from ktsafe.stream.cli import run_command
 from ktsafe.stream.config import settings as config
-from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.release_tables import (
     EDGES_PARQUET,
@@ -27,8 +25,7 @@ from ktsafe.stream.files.release_tables import (
     ParquetUnreadable,
     compare,
 )
-from ktsafe.stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
-from tests import running, services
+from ktsafe.stream.files.releases_read import Release, ReleaseUnreadable, read_release
 from tests.stream.files.test_releases_write import graphs, header, small
 from tests.test_schemas import schema
 
@@ -246,22 +243,3 @@ def test_the_configuration_asks_for_parquet_beside_csv(tmp_path):
     path.write_text(text.replace('format = ["csv"]', 'format = ["parquet"]'))
     with pytest.raises(config.ConfigError, match="csv"):
         config.load(path)
-
-
-def test_the_service_publishes_and_reads_back_both(tmp_path):
-    """All five files pass the gate, the sink, the reader and the verifier."""
-    site = running.files_site(
-        tmp_path / "site", [services.small_feed(people=30)], services.ATTRIBUTES, "month"
-    )
-    text = site.config.read_text()
-    tables = '[statistics]\nepsilon_per_year = 5.0\n\n[release]\nformat = ["csv", "parquet"]'
-    site.config.write_text(text.replace("[release]", tables))
-    assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
-    into = tmp_path / "read"
-    command = ["releases", "read", str(site.config), "--into", str(into), "--all"]
-    assert run_command(command) == Exit.OK
-    folders = sorted(into.iterdir())
-    assert len(folders) >= 3
-    for folder in folders:
-        assert {path.name for path in folder.iterdir()} == FILES | {"manifest.json"}
-    assert run_command(["verify", str(into)]) == Exit.OK

@@ -6,13 +6,11 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from ktsafe import Schema
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import NONE
 from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA as SCHEMA
 from ktsafe.state.bulk_load import BulkLoad
 from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
@@ -208,28 +206,6 @@ def test_lines_that_add_nothing_are_counted(tmp_path):
         graph = store.snapshot().graph
         assert graph.values(0) == {"gender": "f", "age": ">=18", "health": "ill"}
         assert graph.values(1) == {"gender": "m", "age": "-", "health": "-"}
-
-
-def test_tables_of_any_kind_are_imported(tmp_path):
-    """Columns by their names, semicolons, Parquet, and a schema without a sensitive attribute."""
-    (tmp_path / "v.csv").write_text("Age;node_id;Gender\n20.0;7;f\n;8;m\n")
-    ties = pd.DataFrame({"since": [2020], "From": [7.0], "To": [8.0]})
-    ties.to_parquet(tmp_path / "e.parquet")
-    schema = Schema(("gender", "age"), NONE, frozenset(), {"age": (18.0,)}, frozenset({NONE}))
-    private = tmp_path / "private"
-    private.mkdir()
-    files = tmp_path / "v.csv", tmp_path / "e.parquet"
-    feed = state_import.FeedPosition({}, {})
-    found = state_import.import_graph(
-        private, schema, *files, at_us=5, feed=feed, progress=lambda *_: None
-    )
-    assert (found.vertices, found.edges) == (2, 1)
-    with closing(RocksDBStore.open(private / "store", schema)) as store:
-        graph = store.snapshot().graph
-    assert [graph.values(v) for v in (0, 1)] == [
-        {"gender": "f", "age": ">=18", NONE: "-"},
-        {"gender": "m", "age": "-", NONE: "-"},
-    ]
 
 
 def test_the_feed_wins_at_the_same_moment_and_loses_before(tmp_path):

@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 import pytest
 
-from ktsafe import PrivacyParams, anonymize
-from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.workers.pool import Workers
-
-
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_threads_change_no_byte(threads):
-    """A release is the same for any number of threads, and most of the work is in parts."""
-    graph = uniform(600, 3000, rng=np.random.default_rng(3), n_tuples=6)
-    alone = anonymize(graph, PrivacyParams(k=5), rng=np.random.default_rng(4))
-    with Workers(threads).open() as (executor, work):
-        shared = anonymize(
-            graph, PrivacyParams(k=5), rng=np.random.default_rng(4), executor=executor
-        )
-    assert np.array_equal(alone.graph.edges, shared.graph.edges)
-    assert work.workers == threads
-    assert work.parts >= 6 + 6
-    assert work.core_s > 0
-    assert 0 < work.share < 1
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.assess.attacks import ATTACKS, Case, History, ids_removed, run
+from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe.assess.attacks import Case, History, ids_removed
 from ktsafe.assess.attacks.friends import friends_values, sensitive_by_friends
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases, graph_of, noisy, random_graph
@@ -86,20 +86,6 @@ def test_distances_are_added_over_releases(history: History) -> None:
     assert told["named"] == pytest.approx(np.mean(claims) if claims else 0)
 
 
-def test_exchanged_values_tell_no_more_than_chance_in_a_cohort() -> None:
-    """In place they name most people, and who is sensitive."""
-    graph = with_many_values(300, 2400, np.random.default_rng(1))
-    told = {}
-    for values in ("exchanged", "in place"):
-        options = AnonymizeOptions(effort="fast", values=values)
-        made = anonymize(graph, PARAMS, rng=np.random.default_rng(2), options=options)
-        told[values] = found(History.of(Case(graph, made.graph, made.origin.astype(np.int64))))
-    assert told["in place"]["all"] > 0.8
-    assert max(told["exchanged"][name] for name in ("all", "3", "5", "10")) <= 1 / PARAMS.k
-    assert told["in place"]["named"] > 0.9
-    assert told["exchanged"]["named"] < 0.4
-
-
 def test_few_friends_name_fewer_and_strangers_nobody() -> None:
     """Of a graph with its ids removed three friends name some, ten nearly all."""
     rng = np.random.default_rng(0)
@@ -130,15 +116,3 @@ def test_the_same_friends_are_known_at_every_release() -> None:
     twice = found(History([case, case], [number] * 2, [number] * 2))
     assert 0.1 < once["3"] < 0.9
     assert twice == once
-
-
-def test_figures_of_older_attacks_do_not_depend_on_it() -> None:
-    """Its draws follow from its name: the streams of the others, and the sample, are as before."""
-    rng = np.random.default_rng(0)
-    graph = random_graph(60, 200, rng)
-    case = Case(graph, *ids_removed(graph, rng))
-    drawing = np.random.default_rng(3).spawn(12)[-1]
-    expected = ATTACKS["one_hop"](case.sampled(20, drawing), PARAMS, rng, None)[0].bands
-    results = run(case, PARAMS, np.random.default_rng(3), attacks=["one_hop"], targets_max=20)
-    assert [each.targets for each in results] == [20] * len(results)
-    assert results[0].bands == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from ktsafe.assess.attacks.common.result import (
     area_under_curve,
-    auc_result,
     hanley_mcneil,
     inside_result,
     share_result,
@@ -68,17 +66,6 @@ def test_area_inside_groups_equals_a_count_over_their_pairs(
     assert found.low <= found.value <= found.high
 
 
-def test_one_group_has_the_interval_of_the_whole_area() -> None:
-    """And a second group like it narrows it by the root of two."""
-    rng = np.random.default_rng(0)
-    scores, flags = rng.random(60), rng.random(60) < 0.5
-    whole = auc_result("x", scores, flags)
-    one = inside_result("x", scores, flags, np.zeros(60, dtype=np.int32))
-    assert (one.value, one.low, one.high) == pytest.approx((whole.value, whole.low, whole.high))
-    twice = inside_result("x", np.tile(scores, 2), np.tile(flags, 2), np.repeat([0, 3], 60))
-    assert twice.high - twice.value == pytest.approx((one.high - one.value) / math.sqrt(2))
-
-
 def test_interval_of_an_area_known_from_the_literature() -> None:
     """Hanley and McNeil's own example: area .893, 51 abnormal, 58 normal, standard error .032."""
     low, high = hanley_mcneil(0.893, 51, 58)
@@ -94,12 +81,3 @@ def test_a_promise_is_broken_when_the_lower_end_exceeds_it() -> None:
     assert not share_result("x", few, control=0, promise=0.2).is_broken
     assert share_result("x", many, control=0, promise=0.2).is_broken
     assert not share_result("x", many, control=0).is_broken
-
-
-def test_results_are_json_ready() -> None:
-    """A result can be written as JSON, numpy's numbers too."""
-    result = auc_result("x", np.array([0.1, 0.9]), np.array([False, True]))
-    told = json.loads(json.dumps(result.to_mapping()))
-    assert told["value"] == 1
-    assert told["figures"] == {"prior": 0.5}
-    assert told["control"] == 0.5

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe import PrivacyParams
-from ktsafe.assess.attacks import Case, History, ids_removed
+from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks.common.logistic import right_of_highest, sensitive_without
 from ktsafe.assess.attacks.common.result import area_under_curve
-from ktsafe.assess.attacks.friends import sensitive_by_friends
 from tests.ktsafe.assess.attacks.releases import graph_of, random_graph
 
 
@@ -57,15 +55,3 @@ def test_the_share_is_that_of_all_orders_of_equal_scores(
     ]
     scores, truth = (np.array(each) for each in zip(*cases, strict=True))
     assert right_of_highest(scores, truth, count) == pytest.approx(np.mean(shares))
-
-
-def test_as_many_are_named_as_by_the_release() -> None:
-    """Of a graph with its ids removed all claims are right; without it they are as chance."""
-    rng = np.random.default_rng(0)
-    graph = random_graph(300, 3000, rng)
-    history = History.of(Case(graph, *ids_removed(graph, rng)))
-    (found,) = sensitive_by_friends(history, PrivacyParams(k=5), rng)
-    assert found.value > 0.95
-    assert found.without_target is not None
-    assert abs(found.without_target - found.control) < 0.12
-    assert found.to_mapping()["without_target"] == pytest.approx(found.without_target, abs=1e-6)

@@ -100,16 +100,6 @@ def test_a_sequence_is_attacked_as_a_whole(tmp_path, capsys):
     assert "changes.net.shown" in text
 
 
-def test_the_same_seed_gives_the_same_report(tmp_path, capsys):
-    """Seeds are drawn by --seed, and by nothing else."""
-    command = [*write(tmp_path, 1), "--attacks=seeds", "--json"]
-    texts = []
-    for seed in (0, 0, 1):
-        assert run_command([*command, f"--seed={seed}"]) == Exit.OK
-        texts.append(capsys.readouterr().out)
-    assert texts[0] == texts[1]
-
-
 def test_people_who_are_not_there_are_not_targets(tmp_path, capsys):
     """Places without an owner, and owners the truth does not list, count as inserted."""
     command = write(tmp_path, 1)

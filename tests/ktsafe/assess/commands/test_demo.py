@@ -84,17 +84,6 @@ def test_run_again_it_publishes_nothing_and_says_the_same(demo, capsys):
     assert f"mean of {len(rows)} releases: F1 " in table
 
 
-def test_the_same_seed_gives_the_same_network_and_feed(demo, tmp_path):
-    """Files of another folder are equal byte by byte; those of another seed are not."""
-    for seed, is_equal in (("1", True), ("2", False)):
-        folder = tmp_path / seed
-        words = ["demo", "--dir", str(folder), *WORDS, "--seed", seed]
-        assert run_command(words) == Exit.OK
-        for name in ("vertices.csv", "edges.csv", "feed.jsonl.gz"):
-            mine, other = (one / "demo" / name for one in (folder, demo))
-            assert (mine.read_bytes() == other.read_bytes()) == is_equal
-
-
 def test_it_writes_a_report_in_which_nobody_is_named(demo):
     """All releases on one page, with a score: no id of a person and no value of an attribute."""
     found = Page((demo / "demo" / "report.html").read_text())

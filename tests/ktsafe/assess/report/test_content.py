@@ -52,15 +52,6 @@ def test_every_figure_that_is_written_is_read() -> None:
             convert({name: each for name, each in figures().items() if name != part}, Audit)
 
 
-def test_a_safe_release_keeps_every_guarantee() -> None:
-    """Each guarantee is kept for everybody, and the worst figure is within its bound."""
-    found = private()["safety"]
-    assert found["verdict"] != "broken"
-    assert {row.kept for row in found["guarantees"]} == {1.0}
-    assert found["guarantees"][0].worst >= PARAMS.k
-    assert found["guarantees"][-1].worst <= PARAMS.alpha
-
-
 def followed(index: int = 1, came: int = 7) -> ReleaseWithFigures:
     """Return the example as a release of a sequence, with ties that began one release ago."""
     nobody = {age: {"count": 0, "shown": None} for age in FRESHNESS_AGES}
@@ -90,23 +81,6 @@ def test_a_sequence_is_worth_its_mean_and_follows_by_age() -> None:
     assert "up to 12" in words
     assert "Of those that came" not in Page(page(content([told(1), followed(2, 0)], "now"))).words
     assert "How the release follows" not in Page(page(private(2))).words
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("privacy.all.k_claimed.below_k", 1),
-        ("privacy.all.alpha.above_alpha", 1),
-        ("audit.safe", False),
-        (
-            "audit.figures.published.candidates",
-            {"vertices": 9, "min": 1, "below_k": 1},
-        ),
-    ],
-)
-def test_one_person_less_and_it_is_not_safe(path: str, value: Any) -> None:
-    """Safety has no degrees."""
-    assert safety(convert(changed(path, value), Audit))["title"].startswith("NOT safe")
 
 
 def test_changes_are_guaranteed_only_where_that_is_said() -> None:

@@ -180,20 +180,6 @@ def test_the_other_sign_and_no_edges_are_worth_nothing() -> None:
     assert over_time(year(true, [set(), set()])) == {"Trend": 0.0, "Freshness": 0.0}
 
 
-def test_parts_over_time_rise_with_the_share_of_ties() -> None:
-    """Each further tenth of the ties, old and new, scores more; a hundredth at most .01."""
-    true = [set(range(1000)), set(range(100, 1600))]
-
-    def of(share: float) -> dict[str, float]:
-        return over_time(year(true, [{t for t in ties if t % 100 < 100 * share} for ties in true]))
-
-    each = [of(tenths / 10) for tenths in range(11)]
-    for name in READS_OVER_TIME:
-        scores = [found[name] for found in each]
-        assert scores == sorted(set(scores))
-        assert of(0.01)[name] <= 0.0101
-
-
 def test_where_nothing_is_followed_there_are_no_parts_over_time() -> None:
     """A single release, and a sequence whose ties hardly change, keep the parts of one release."""
     ties = set(range(1000))

@@ -125,17 +125,6 @@ def test_of_exchanged_values_the_person_counts_whose_it_is(changed, left, is_fou
     assert ("value_uncovered" in kinds) == is_found
 
 
-def test_a_change_that_k_candidates_share_tells_nothing():
-    """All members of a cohort show another value at once, one of whom left."""
-    steps = sticky.sticky(2)
-    auditor = SequenceAuditor(Promise("all", cover=True))
-    for i, step in enumerate(steps):
-        step.release.texts = dict.fromkeys(step.release.tuples, "-" if i else "well")
-        step.release.sensitive = dict.fromkeys(step.release.tuples, False)
-        step.release.owners |= dict.fromkeys([WHO] if i else [])
-        assert auditor.extend(step.release.audited(i, sticky.PARAMS)).is_safe
-
-
 def test_what_left_may_be_said_where_owners_are_erased():
     """The service blanks past mappings: then the private audit says which places were left."""
     for vacated, is_safe in ((), True), ((WHO,), False):

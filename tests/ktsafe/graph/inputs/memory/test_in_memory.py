@@ -136,18 +136,6 @@ def test_matrices_of_every_format(format_: str, kind: Any, dtype: Any) -> None:
     assert (matrix.toarray() == before).all()
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.uint64, bool])
-def test_cells_that_are_stored_again_are_the_same_tie(dtype: Any) -> None:
-    """256 times 1 is no zero, however small the integers are, and no weight; nothing is changed."""
-    ring = np.arange(6)
-    rows = np.concatenate([ring, (ring + 1) % 6, np.repeat([0, 1], 255)])
-    columns = np.concatenate([(ring + 1) % 6, ring, np.repeat([1, 0], 255)])
-    matrix = sparse.coo_array((np.ones(len(rows), dtype=dtype), (rows, columns)), shape=(6, 6))
-    network = of_memory(matrix)
-    assert (len(network.edges), network.edges_repeated, network.ignored) == (6, 255, ())
-    assert matrix.nnz == len(rows)
-
-
 def test_stored_zeros_are_no_ties() -> None:
     """Nor are cells that add up to zero; a weight is named."""
     matrix = sparse.csr_array(np.array([[0, 2, 0], [2, 0, 3], [0, 3, 1]], dtype=float))
