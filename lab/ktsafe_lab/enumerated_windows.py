@@ -1,7 +1,6 @@
-"""Sets of releases one by one, where neither certificate nor bound decides.
+"""Sets of releases one by one, where there is no certificate.
 
-The distinct intersections that are left are listed, within a budget; what stays undecided counts
-as a failure.
+Their distinct intersections are listed, within a budget; what stays undecided counts as a failure.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.sequence import SequenceAuditor, windows
 from ktsafe.audit.sequence._candidates_core import Rows
-from ktsafe.audit.sequence.candidate_sets import CandidateSets
+from ktsafe.audit.sequence.candidate_sets import CandidateSets, Stage
 from ktsafe.params import PrivacyParams
 from ktsafe_lab import _enumerated_windows_core as core
 
@@ -23,41 +22,46 @@ SETS_MAX = 100_000
 SETS_PER_ATOM_MAX = 4_096
 
 
+class KeptCandidateSets(CandidateSets):
+    """Candidate sets with the releases that they are of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stages: tuple[Stage, ...] = ()
+
+    def add(self, stage: Stage, n_objects: int) -> None:
+        """Intersect with one more release, and keep it."""
+        super().add(stage, n_objects)
+        self.stages = (*self.stages, stage)
+
+
 class EnumeratingAuditor(SequenceAuditor):
     """An auditor that lists candidate sets where `SequenceAuditor` is undecided."""
 
+    def _new_view(self) -> CandidateSets:
+        return KeptCandidateSets()
+
     def _decide(self, view: CandidateSets) -> windows.Decision:
         decision = super()._decide(view)
-        if not view.keeps_stages or not decision.is_undecided.any():
-            return decision
-        search = _Search(view, self._params)
-        few, rich = decision.has_too_few.copy(), decision.is_too_sensitive.copy()
-        undecided = np.zeros_like(few)
+        assert isinstance(view, KeptCandidateSets)
+        search, undecided = _Search(view, self._params), np.zeros_like(decision.is_undecided)
         for atom in np.flatnonzero(decision.is_undecided).tolist():
-            found = search.enumerate(atom)
-            rich[atom] |= found.is_too_sensitive and not few[atom]
-            undecided[atom] = found.is_undecided
-        return dataclasses.replace(
-            decision,
-            method="enumeration",
-            has_too_few=few,
-            is_too_sensitive=rich,
-            is_undecided=undecided & ~few & ~rich,
-        )
-
-
-@dataclasses.dataclass(slots=True)
-class _Found:
-    is_too_sensitive: bool = False
-    is_undecided: bool = False
+            undecided[atom] = search.may_be_too_sensitive(atom)
+        return dataclasses.replace(decision, is_undecided=undecided)
 
 
 class _Search:
     """Lists candidate sets."""
 
-    def __init__(self, candidates: CandidateSets, params: PrivacyParams) -> None:
-        self._bounds = windows.Bounds(candidates, params)
-        self._open_at = self._bounds.open_at()
+    def __init__(self, candidates: KeptCandidateSets, params: PrivacyParams) -> None:
+        self._candidates = candidates
+        sizes = candidates.per_atom(candidates.known)
+        self._groups = np.full((len(candidates.stages), candidates.n_atoms), -1, dtype=np.int64)
+        self._excess = []
+        for groups, stage in zip(self._groups, candidates.stages, strict=True):
+            groups[candidates.atom_of[stage.objects]] = stage.group
+            sensitive = candidates.per_atom(stage.objects[stage.is_sensitive])
+            self._excess.append(windows.excess(sensitive, sizes, params.alpha))
         similar = [stage.similar for stage in candidates.stages]
         n_members = np.cumsum([0, *(len(rows.member) for rows in similar)])
         self._first_row = np.cumsum([0, *(len(rows.pointer) for rows in similar)])[:-1]
@@ -67,28 +71,24 @@ class _Search:
         )
         self.sets = 0
 
-    def enumerate(self, atom: int) -> _Found:
-        """Look at every distinct CS_W of an atom for open releases."""
-        found = _Found()
-        for i in np.flatnonzero(
-            (self._bounds.groups[:, atom] >= 0) & self._open_at[:, atom]
-        ).tolist():
+    def may_be_too_sensitive(self, atom: int) -> bool:
+        """Whether a CS_W of an atom exceeds alpha, or was not looked at."""
+        for i in np.flatnonzero(self._groups[:, atom] >= 0).tolist():
             members = self._protection_set(i, atom)
             similar = core.similar_members(
-                atom, members, self._bounds.groups, self._first_row, self._similar
+                atom, members, self._groups, self._first_row, self._similar
             )
-            excess = self._bounds.excess[i][members].tolist()
+            excess = self._excess[i][members].tolist()
             sets, complete = self._intersections(_masks(similar), (1 << len(members)) - 1)
-            found.is_undecided |= not complete
-            for chosen in sets:
-                inside = [x for x in range(len(members)) if chosen >> x & 1]
-                found.is_too_sensitive |= sum(excess[x] for x in inside) > 0
-        return found
+            insides = ([x for x in range(len(members)) if chosen >> x & 1] for chosen in sets)
+            if not complete or any(sum(excess[x] for x in inside) > 0 for inside in insides):
+                return True
+        return False
 
     def _protection_set(self, stage: int, atom: int) -> NDArray[np.int64]:
         """Return the atoms of PS_i of an atom that is present."""
-        groups = self._bounds.groups[stage]
-        similar = self._bounds.candidates.stages[stage].similar
+        groups = self._groups[stage]
+        similar = self._candidates.stages[stage].similar
         own = similar.member[similar.pointer[groups[atom]] : similar.pointer[groups[atom] + 1]]
         is_similar = np.zeros(len(similar.pointer), dtype=np.bool_)
         is_similar[own] = True

@@ -33,8 +33,7 @@ def test_every_prefix_is_judged_as_the_definition_says(history, params):
         view = published_view(prefix, params)
         few, rich = view.failing(params, len(prefix))
         assert found.get("too_few_candidates", 0) == len(few)
-        assert found.get("too_sensitive", 0) == len(rich - few)
-        assert "undecided" not in found
+        assert found.get("undecided", 0) == len(rich - few)
         deltas = k_deltas(prefix, params)
         assert found.get("change_uncovered", 0) == sum(x < params.k for x in deltas.values())
 
@@ -54,7 +53,6 @@ def test_a_spent_budget_counts_as_unsafe(monkeypatch):
         codes = np.zeros((n, 0), dtype=np.int64)
         findings = auditor.extend(AuditedRelease(str(i), "s", params, ids, [], codes, flags, edges))
         found |= {violation.kind for violation in findings.violations}
-        assert findings.checked.alpha_by in {"certificate", "bound", "enumeration"}
     assert "undecided" in found
 
 
@@ -79,9 +77,9 @@ def test_people_are_followed_over_rebirths_and_rebases(history, params):
         own = [r for r in prefix if r.sequence_id == prefix[-1].sequence_id]
         own_few, own_rich = published_view(own, params).failing(params, len(own))
         assert found.get("too_few_candidates", 0) == len(own_few)
-        assert found.get("too_sensitive", 0) == len(own_rich - own_few)
+        assert found.get("undecided", 0) == len(own_rich - own_few)
         if findings.figures.linked:
             assert found.get("linked_too_few_candidates", 0) == len(few)
-            assert found.get("linked_too_sensitive", 0) == len(rich - few)
+            assert found.get("linked_undecided", 0) == len(rich - few)
         else:
             assert (len(few), len(rich - few)) == (len(own_few), len(own_rich - own_few))

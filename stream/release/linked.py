@@ -302,7 +302,7 @@ class LinkedReleases:
     def _new_auditor(self) -> SequenceAuditor:
         # It keeps no release, and so asks for the certificate: the mechanism makes nothing else.
         promise, threads = Promise("all", cover=True), self._workers.n_threads
-        return SequenceAuditor(promise, workers=threads, keeps_releases=False)
+        return SequenceAuditor(promise, workers=threads, keeps_ids=False)
 
     def _key(self) -> bytes:
         """Return the key of hashes in the saved auditor."""

@@ -63,10 +63,9 @@ class SequenceAuditor(CopyOnExtend):
         Published ids named per violation.
     workers:
         Threads of the strict verifier, and of the comparison of locations.
-    keeps_releases:
-        Whether former releases are kept, to tell sets of releases apart where there is no
-        certificate. Without them memory does not grow with the releases, the auditor can be saved,
-        what has no certificate counts as unsafe, and ids of releases have to ascend.
+    keeps_ids:
+        Whether the ids of all releases are kept. Without them what is saved does not grow with the
+        releases, and their ids have to ascend.
 
     Examples
     --------
@@ -83,7 +82,7 @@ class SequenceAuditor(CopyOnExtend):
     True
     """
 
-    NOT_SAVED = frozenset({"promise", "_examples_max", "_workers", "_keeps_releases"})
+    NOT_SAVED = frozenset({"promise", "_examples_max", "_workers"})
 
     def __init__(
         self,
@@ -91,18 +90,17 @@ class SequenceAuditor(CopyOnExtend):
         *,
         examples_max: int = 10,
         workers: int | None = None,
-        keeps_releases: bool = True,
+        keeps_ids: bool = True,
     ) -> None:
         self.promise = Promise() if promise is None else promise
         self._examples_max = examples_max
         self._workers = workers
-        self._keeps_releases = keeps_releases
-        self._continuity = Continuity(keeps_ids=keeps_releases)
+        self._continuity = Continuity(keeps_ids=keeps_ids)
         self._base = 0
         self._numbering = Numbering()
         self._reader = StructureReader(self._params, 0, workers)
         self._ownership = Ownership()
-        self._published = CandidateSets(keeps_stages=keeps_releases)
+        self._published = self._new_view()
         self._linked: CandidateSets | None = None
         self._history = ChangeHistory()
         self._values = ValueHistory()
@@ -164,11 +162,7 @@ class SequenceAuditor(CopyOnExtend):
         return Findings(release.release_id, tuple(found.violations), checked, measured, verdict)
 
     def shares(self) -> dict[str, figures.ObjectShares]:
-        """Summarize the greatest sensitive share of CS_all, over all objects.
-
-        Costs a pass over all releases so far, which must have been kept.
-        """
-        assert self._keeps_releases
+        """Summarize the sensitive share of CS_all, over all objects."""
         views = {"published": self._published}
         if self._linked is not None:
             views["linked"] = self._linked
@@ -182,8 +176,6 @@ class SequenceAuditor(CopyOnExtend):
     def pages(self, key: bytes) -> Iterator[tuple[str, bytes]]:
         """Yield all that was learned, by name, for `resume_from`.
 
-        Releases must not be kept.
-
         It names nobody: instead of ids, people and values it has hashes that `key` is needed for.
 
         Parameters
@@ -191,7 +183,6 @@ class SequenceAuditor(CopyOnExtend):
         key:
             16 to 64 bytes, the same ones for ever.
         """
-        assert not self._keeps_releases
         return saved_state.pages(self, key)
 
     def resume_from(self, pages: Mapping[str, bytes], key: bytes) -> None:
@@ -204,7 +195,6 @@ class SequenceAuditor(CopyOnExtend):
         UnknownSavedState
             If it is of another version, or it is none. Lead this auditor through all releases.
         """
-        assert not self._keeps_releases
         saved_state.resume(self, pages, key)
 
     @property
@@ -223,10 +213,13 @@ class SequenceAuditor(CopyOnExtend):
         self._base += len(self._numbering)
         self._numbering = Numbering()
         self._reader = self._new_reader(release)
-        self._published = CandidateSets(keeps_stages=self._keeps_releases)
+        self._published = self._new_view()
         self._comparison.begin_sequence()
         self._history = ChangeHistory()
         self._values = ValueHistory()
+
+    def _new_view(self) -> CandidateSets:
+        return CandidateSets()
 
     def _new_reader(self, release: AuditedRelease) -> StructureReader:
         return StructureReader(release.params, len(release.categories), self._workers)
@@ -271,7 +264,6 @@ class SequenceAuditor(CopyOnExtend):
         decision = self._decide(view)
         for kind, flags in (
             ("too_few_candidates", decision.has_too_few),
-            ("too_sensitive", decision.is_too_sensitive),
             ("undecided", decision.is_undecided),
         ):
             if flags.any():
@@ -279,7 +271,7 @@ class SequenceAuditor(CopyOnExtend):
                 failing = known[flags[view.atom_of[known]]]
                 position = np.flatnonzero(np.isin(objects, failing))
                 found.add(prefix + kind, position, absent=len(failing) - len(position))
-        return decision.has_certificate, decision.method
+        return decision.has_certificate, "certificate" if decision.has_certificate else "not at all"
 
     def _judge_changes(self, structure: Structure, found: Violations) -> figures.ChangeFigures:
         """Decide cover, of former changes too; return figures."""

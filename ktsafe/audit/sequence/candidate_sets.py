@@ -58,21 +58,15 @@ class CandidateSets(CopyOnExtend):
         bool, by object: whether any release showed it sensitive.
     n_releases:
         How many releases there were.
-    stages:
-        The releases, if they are kept: only they tell the sets of releases apart.
     is_owned:
         bool, by object: whether the last release shows it with an owner.
     """
 
-    NOT_SAVED = frozenset({"stages", "keeps_stages"})
-
-    def __init__(self, *, keeps_stages: bool = True) -> None:
-        self.keeps_stages = keeps_stages
+    def __init__(self) -> None:
         self.n_releases = 0
         self.atom_of = np.zeros(0, dtype=np.int64)
         self.pairs = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self.ever_sensitive = np.zeros(0, dtype=np.bool_)
-        self.stages: tuple[Stage, ...] = ()
         self.is_owned = np.zeros(0, dtype=np.bool_)
 
     @property
@@ -105,8 +99,6 @@ class CandidateSets(CopyOnExtend):
         self.pairs = _survivors(self.pairs, children, parent, group, stage.similar)
         self.ever_sensitive = ever
         self.n_releases += 1
-        if self.keeps_stages:
-            self.stages = (*self.stages, stage)
 
     def settle(self) -> None:
         """Number atoms by least objects, independent of their history."""

@@ -269,22 +269,12 @@ class Continuity(CopyOnExtend):
         Of the current sequence.
     """
 
-    NOT_SAVED = frozenset({"_keeps_ids"})
-
     def __init__(self, *, keeps_ids: bool = True) -> None:
-        self._keeps_ids = keeps_ids
         self.sequence_ids: tuple[str, ...] = ()
         self.params = PrivacyParams()
         # All of them; or how many there were, and the greatest.
-        self._release_ids: frozenset[str] | tuple[int, str] = frozenset()
-        self.resume()
+        self._release_ids: frozenset[str] | tuple[int, str] = frozenset() if keeps_ids else (0, "")
         self._schema = b""
-
-    def resume(self) -> None:
-        """Drop the ids that an earlier version saved."""
-        ids = self._release_ids
-        if isinstance(ids, frozenset) and not self._keeps_ids:
-            self._release_ids = (len(ids), max(ids, default=""))
 
     @property
     def n_releases(self) -> int:

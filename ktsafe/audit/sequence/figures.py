@@ -162,24 +162,14 @@ def sizes(candidates: CandidateSets, objects: NDArray[np.int64]) -> NDArray[np.i
 
 
 def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> ObjectShares:
-    """Summarize CS_all's greatest sensitive share at any release.
-
-    Over all objects.
-
-    Complexity: releases times (objects plus pairs of atoms).
-    """
+    """Summarize CS_all's share of objects that were ever sensitive, over all objects."""
     sizes = candidates.over_candidates(candidates.per_atom(candidates.known))
-    worst = np.zeros(candidates.n_atoms, dtype=np.int64)
-    for stage in candidates.stages:
-        sensitive = candidates.over_candidates(
-            candidates.per_atom(stage.objects[stage.is_sensitive])
-        )
-        # Members of CS_all have equal presence: where v is absent, none of them counts.
-        worst = np.maximum(worst, sensitive)
+    ever = candidates.per_atom(np.flatnonzero(candidates.ever_sensitive))
+    sensitive = candidates.over_candidates(ever)
     alpha: Fraction = params.alpha
-    above = worst * alpha.denominator > sizes * alpha.numerator
+    above = sensitive * alpha.denominator > sizes * alpha.numerator
     atom = candidates.atom_of[candidates.known]
-    return shares((worst / np.maximum(sizes, 1))[atom], int(np.count_nonzero(above[atom])))
+    return shares((sensitive / np.maximum(sizes, 1))[atom], int(np.count_nonzero(above[atom])))
 
 
 def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> Candidates:

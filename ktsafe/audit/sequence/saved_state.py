@@ -25,7 +25,7 @@ from ktsafe.params import PrivacyParams
 FORMAT: Final = 1
 FORM: Final = "form"
 
-OPTIONAL: Final = {"_linked": lambda: CandidateSets(keeps_stages=False)}
+OPTIONAL: Final = {"_linked": CandidateSets}
 """Parts that a new auditor does not have yet."""
 
 
@@ -154,11 +154,10 @@ def _unpacked(packed: Any, key: bytes) -> Any:
             first, second = (_unpacked(each, key) for each in rest)
             return (np.cumsum(first) << 32) | second
         case "array":
-            # Earlier versions kept all numbers as they are.
-            dtype, shape, data, *wide = rest
+            dtype, shape, data, wide = rest
             # A copy: what is read from bytes could not be written to.
             array = np.frombuffer(data, dtype=np.dtype(dtype)).reshape(shape)
-            return array.astype(np.dtype(wide[0] if wide else dtype))
+            return array.astype(np.dtype(wide))
         case "numbering":
             return Numbering.of_sealed(rest[0], key)
         case "params":

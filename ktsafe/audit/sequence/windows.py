@@ -13,25 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit.sequence.audited_release import AuditedRelease
-from ktsafe.audit.sequence.candidate_sets import CandidateSets, Stage, row_sums
+from ktsafe.audit.sequence.candidate_sets import CandidateSets
 from ktsafe.audit.sequence.figures import SequenceFigures
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import Verdict
 
-# k and alpha for every set W, mostly without listing sets.
+# k and alpha for every set W, without listing sets.
 #
 # CS_W(v) shrinks as W grows, so k for W = all releases implies k for every W. Alpha does not carry
-# over: a larger set may be richer in sensitive vertices. It is decided in two steps, each exact:
-#
-# 1. *Certificate*: every atom has at least m = max(k, ceil(1/alpha)) members, of which at most
-# alpha
-#    were ever sensitive. Every CS_W is a union of atoms, so all of them are safe. Atoms are the
-#    coarsest partition that could certify anything, so no other one can where this one does not.
-# 2. *Bound*: for each release i, whatever W contains it, CS_W lies between CS_all and PS_i and is a
-#    union of atoms. If CS_all and all atoms of PS_i that are too sensitive together do not exceed
-#    alpha, no W does.
-# What is left is undecided, which counts as a failure. `ktsafe_lab.enumerated_windows` lists the
-# distinct intersections that are left.
+# over: a larger set may be richer in sensitive vertices. It is certified where every atom has at
+# least m = max(k, ceil(1/alpha)) members, of which at most alpha were ever sensitive: every CS_W is
+# a union of atoms, so all of them are safe. Atoms are the coarsest partition that could certify
+# anything, so no other one can where this one does not. Everything without a certificate is
+# undecided, which counts as a failure; `ktsafe_lab.enumerated_windows` lists its distinct
+# intersections.
 #
 # Alpha is not asked of a vertex that has too few candidates: it fails already.
 
@@ -44,17 +39,12 @@ class Decision:
     ----------
     has_certificate:
         Whether all atoms satisfy the certificate for w = all.
-    method:
-        How alpha was decided: "certificate", "bound", or "not at all" where former releases are not
-        kept and there is no certificate.
-    has_too_few, is_too_sensitive, is_undecided:
+    has_too_few, is_undecided:
         bool, shape (atoms,).
     """
 
     has_certificate: bool
-    method: str
     has_too_few: NDArray[np.bool_]
-    is_too_sensitive: NDArray[np.bool_]
     is_undecided: NDArray[np.bool_]
 
 
@@ -63,70 +53,14 @@ def decide(candidates: CandidateSets, params: PrivacyParams) -> Decision:
     sizes = candidates.per_atom(candidates.known)
     ever = candidates.per_atom(np.flatnonzero(candidates.ever_sensitive))
     has_few = candidates.over_candidates(sizes) < params.k
-    too_rich = _excess(ever, sizes, params.alpha) > 0
-    none = np.zeros(len(sizes), dtype=np.bool_)
+    too_rich = excess(ever, sizes, params.alpha) > 0
     if not too_rich.any() and (sizes >= params.group_size_min).all():
-        return Decision(True, "certificate", none, none, none)
-    if not candidates.keeps_stages:
-        return Decision(False, "not at all", has_few, none, ~has_few)
-    bounds = Bounds(candidates, params)
-    is_open = bounds.open_at().any(axis=0)
-    rich = bounds.too_sensitive_for_all() & ~has_few
-    return Decision(False, "bound", has_few, rich, is_open & ~rich & ~has_few)
+        none = np.zeros(len(sizes), dtype=np.bool_)
+        return Decision(True, none, none)
+    return Decision(False, has_few, ~has_few)
 
 
-class Bounds:
-    """The step beyond the certificate."""
-
-    def __init__(self, candidates: CandidateSets, params: PrivacyParams) -> None:
-        self.candidates = candidates
-        self.sizes = candidates.per_atom(candidates.known)
-        self.groups = np.array(
-            [_groups_of_atoms(candidates, stage) for stage in candidates.stages], dtype=np.int64
-        )
-        self.excess = [
-            _excess(
-                candidates.per_atom(stage.objects[stage.is_sensitive]), self.sizes, params.alpha
-            )
-            for stage in candidates.stages
-        ]
-
-    def open_at(self) -> NDArray[np.bool_]:
-        """Return per release and atom whether a W could exceed alpha."""
-        candidates, open_at = self.candidates, []
-        for stage, group, excess in zip(candidates.stages, self.groups, self.excess, strict=True):
-            worst = np.maximum(excess, 0)
-            is_there = group >= 0
-            n_groups = len(stage.similar.pointer) - 1
-            by_group = np.zeros(n_groups, dtype=np.int64)
-            np.add.at(by_group, group[is_there], worst[is_there])
-            around = np.zeros(len(group), dtype=np.int64)
-            around[is_there] = row_sums(stage.similar, by_group)[group[is_there]]
-            base = candidates.over_candidates(excess - worst)
-            open_at.append(is_there & (around + base > 0))
-        return np.array(open_at, dtype=np.bool_).reshape(len(open_at), candidates.n_atoms)
-
-    def too_sensitive_for_all(self) -> NDArray[np.bool_]:
-        """Return the atoms with a CS_all that exceeds alpha at some release.
-
-        The array is bool, shape (atoms,).
-        """
-        rich = np.zeros(self.candidates.n_atoms, dtype=np.bool_)
-        for group, excess in zip(self.groups, self.excess, strict=True):
-            rich |= (group >= 0) & (self.candidates.over_candidates(excess) > 0)
-        return rich
-
-
-def _groups_of_atoms(candidates: CandidateSets, stage: Stage) -> NDArray[np.int64]:
-    """Return each atom's group in a release, -1 if absent."""
-    group = np.full(candidates.n_atoms, -1, dtype=np.int64)
-    group[candidates.atom_of[stage.objects]] = stage.group
-    return group
-
-
-def _excess(
-    part: NDArray[np.int64], whole: NDArray[np.int64], alpha: Fraction
-) -> NDArray[np.int64]:
+def excess(part: NDArray[np.int64], whole: NDArray[np.int64], alpha: Fraction) -> NDArray[np.int64]:
     """Return an additive number, positive iff the share exceeds alpha."""
     return part * alpha.denominator - whole * alpha.numerator
 
@@ -137,12 +71,10 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "not_kt_safe": "fails the strict verifier in this release",
         "too_few_candidates": "has fewer than k candidates over some set of releases",
-        "too_sensitive": "has candidates over some set of releases that are sensitive above alpha",
         "certificate_broken": "the private certificate does not map the release onto itself",
-        "undecided": "could not be decided for every set of releases, and counts as unsafe",
+        "undecided": "is not certified to stay within alpha over every set of releases",
         "linked_too_few_candidates": "has fewer than k candidates if a person's ids are followed",
-        "linked_too_sensitive": "is sensitive above alpha if a person's ids are followed",
-        "linked_undecided": "could not be decided if a person's ids are followed",
+        "linked_undecided": "is not certified to stay within alpha if ids are followed",
         "change_uncovered": "visibly changed its ties, and fewer than k candidates changed alike",
         "cover_lost": "visibly changed in a former release, and too few that changed alike remain",
         "value_uncovered": "shows another value though its owner left, and too few changed alike",

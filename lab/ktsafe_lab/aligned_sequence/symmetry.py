@@ -106,13 +106,12 @@ class AlignedAuditor(SequenceAuditor):
         Candidates may be missing.
         """
         decision = super()._decide(view)
-        few, rich = decision.has_too_few, decision.is_too_sensitive
+        few = decision.has_too_few
         none = np.zeros_like(few)
         return dataclasses.replace(
             decision,
             has_too_few=none,
-            is_too_sensitive=none,
-            is_undecided=none if decision.has_certificate else few | rich | decision.is_undecided,
+            is_undecided=none if decision.has_certificate else few | decision.is_undecided,
         )
 
 

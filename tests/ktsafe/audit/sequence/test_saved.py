@@ -26,7 +26,7 @@ KEY = bytes(range(32))
 
 
 def bounded():
-    return SequenceAuditor(Promise("all"), examples_max=100, keeps_releases=False)
+    return SequenceAuditor(Promise("all"), examples_max=100, keeps_ids=False)
 
 
 def resumed(auditor):
@@ -56,12 +56,7 @@ def test_saved_at_any_release_it_finds_what_one_that_was_never_saved_finds(histo
         given_one = release.audited(i, params)
         expected = plain.extend(given_one).told()
         assert other.extend(given_one).told() == expected
-        exact = straight.extend(given_one)
-        if exact.checked.certificate and exact.checked.linked_certificate is not False:
-            assert expected == exact.told()
-        # What is not decided without former releases counts as unsafe.
-        assert not expected.safe or exact.is_safe
-        assert expected.figures == exact.figures
+        assert straight.extend(given_one).told() == expected
 
 
 @pytest.mark.usefixtures("tight")
@@ -97,16 +92,12 @@ def test_ids_of_releases_are_not_kept_and_repeat_never():
     assert auditor.n_releases == resumed(auditor).n_releases == 12
     pages = dict(auditor.pages(KEY))
     assert len(pages["_continuity/_release_ids"]) < 20
-    every = frozenset(f"r{number:02d}" for number in range(12))
-    # As versions saved it that kept them all.
-    older = pages | {"_continuity/_release_ids": msgspec.msgpack.encode(["set", *sorted(every)])}
-    for saved in (pages, older):
-        for number in (11, 5, 12):
-            other = bounded()
-            other.resume_from(saved, KEY)
-            found = other.extend(first.audited(number, PARAMS)).violations
-            assert [each.kind for each in found] == ["release_repeated"] * (number < 12)
-            assert other.n_releases == 12 + (number == 12)
+    for number in (11, 5, 12):
+        other = bounded()
+        other.resume_from(pages, KEY)
+        found = other.extend(first.audited(number, PARAMS)).violations
+        assert [each.kind for each in found] == ["release_repeated"] * (number < 12)
+        assert other.n_releases == 12 + (number == 12)
 
 
 def test_what_is_saved_names_nobody():
@@ -141,8 +132,8 @@ def test_what_another_version_saved_is_not_read(monkeypatch):
         bounded().resume_from(pages, KEY)
 
 
-def test_without_releases_what_has_no_certificate_is_unsafe():
-    """Nobody is called safe by what was forgotten: all are undecided, of whom k is not refuted."""
+def test_what_has_no_certificate_is_unsafe():
+    """All are undecided, of whom k is not refuted."""
     params = PrivacyParams(k=2, alpha="1/2", t=1, epsilon=10)
     steps = sticky(2)
     for v in steps[1].release.sensitive:
@@ -177,21 +168,16 @@ NEAR_LIMITS = [0, 1, -1, *(sign * n + more for n in POWERS for sign in (1, -1) f
     width=st.sampled_from([1, 2]),
 )
 def test_numbers_are_read_back_as_they_were(numbers, is_ascending, width):
-    """Each of its own type, whatever its size, in a table or not, and such that it can be written.
-
-    Versions before kept them all as they are, and are read.
-    """
+    """Each of its own type, whatever its size, in a table or not; what is read can be written to."""
     values = sorted(numbers) if is_ascending else numbers
     whole = np.array(values, dtype=np.int64)
     table = np.repeat(whole, width).reshape(-1, width) if width > 1 else whole
-    plain = ["array", table.dtype.str, table.shape, table.tobytes()]
-    for packed in (saved_state._packed(table, KEY), plain):
-        told = msgspec.msgpack.decode(msgspec.msgpack.encode(packed))
-        found = saved_state._unpacked(told, KEY)
-        assert found.dtype == table.dtype
-        assert found.shape == table.shape
-        assert (found == table).all()
-        assert found.flags.writeable
+    told = msgspec.msgpack.decode(msgspec.msgpack.encode(saved_state._packed(table, KEY)))
+    found = saved_state._unpacked(told, KEY)
+    assert found.dtype == table.dtype
+    assert found.shape == table.shape
+    assert (found == table).all()
+    assert found.flags.writeable
 
 
 def test_what_differs_little_takes_few_bytes():
