@@ -29,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help peers run test lint format typecheck audit check bench bench-all paper record trials trials-sequence simulate histories databases faults fuzz \
-	docs reference planted kernels integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
+	docs reference planted integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -127,14 +127,7 @@ docs: $(STAMP) ## build the documentation site into ./build/site; a warning fail
 reference: $(STAMP) ## write the reference of configuration, commands and metrics from the code
 	$(RUN) -m tests.ops.reference docs
 
-kernels: $(STAMP) ## compile all kernels for this Python and platform, and put them into the package
-	rm -rf build/kernels ktsafe/kernels/kernels-*
-	mkdir -p build/kernels
-	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= \
-		$(RUN) -m ktsafe.stream.warm
-	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.kernels.shipped_kernels
-
-wheel: $(STAMP) ## build the wheels into ./dist; after `make kernels` ktsafe's holds them
+wheel: $(STAMP) ## build the wheels into ./dist
 	rm -rf build/lib build/bdist.*  # Modules that are gone would be packed, too.
 	$(RUN) -m build --wheel
 	$(RUN) -m build --wheel --outdir dist lab
@@ -165,7 +158,7 @@ constraints: $(READY) ## write the files of constraints anew, with the newest ve
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
-	rm -rf $(VENV) build dist ktsafe/kernels/kernels-* *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(PACKAGES) lab tests ops -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip takes seven times as long; it knows the way to an index that only its settings name.

@@ -1,1 +1,1 @@
-"""Cache of compiled kernels, and kernels shipped with the program."""
+"""Compiler of kernels, and the cache of what it made."""

@@ -12,16 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from ktsafe.kernels import kernel_cache, shipped_kernels
+from ktsafe.kernels import kernel_cache
 
 if sys.platform != "win32":
     import fcntl
 
-_IS_NUMBA_OURS: Final = "numba" not in sys.modules
-"""Whether nobody else in this process has loaded the compiler so far."""
-
-from numba import config, njit, types  # noqa: E402 -- which caller loads it first must be known
-from numba.core.caching import FunctionCache  # noqa: E402
+from numba import config, njit, types
+from numba.core.caching import FunctionCache
 
 kernel_cache.check_compiles(disabled=bool(config.DISABLE_JIT))
 
@@ -37,12 +34,6 @@ OPTIONS: Final[dict[str, Any]] = {
 
 FOLDER: Final = str(kernel_cache.kernel_folder()[0])
 """Where our compiled kernels are kept; those of the process's other code stay where they were."""
-
-if _IS_NUMBA_OURS and kernel_cache.is_shipped() and config.CPU_NAME is None:
-    # Shipped kernels run on any processor of the kind, and are found if numba compiles for it. A
-    # process with kernels of its own keeps its processor, and compiles ours once.
-    config.CPU_NAME = shipped_kernels.PORTABLE["NUMBA_CPU_NAME"]
-    config.CPU_FEATURES = shipped_kernels.PORTABLE["NUMBA_CPU_FEATURES"]
 
 
 class _SharedCache(FunctionCache):  # type: ignore[misc]

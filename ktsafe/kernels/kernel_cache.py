@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.errors import InvalidParams
-from ktsafe.kernels import shipped_kernels
 
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
 LABORATORY: Final = "ktsafe_lab"
@@ -44,9 +43,6 @@ def choose_kernel_folder(package: str = "ktsafe") -> str:
     """
     folder, notice = kernel_folder(package)
     os.environ[_VARIABLE] = str(folder)
-    if is_shipped(package):
-        for variable, value in shipped_kernels.PORTABLE.items():
-            os.environ.setdefault(variable, value)
     return notice
 
 
@@ -68,41 +64,23 @@ def kernel_folder(package: str = "ktsafe") -> tuple[Path, str]:
 
     It lies in the folder that NUMBA_CACHE_DIR names, or else in the user's cache folder. Compiled
     kernels are code: only a folder that belongs to this user, and to nobody else, is used. Where
-    there is none, kernels go to a new temporary folder and are forgotten at the end. Kernels that
-    came with the program are unpacked there.
+    there is none, kernels go to a new temporary folder and are forgotten at the end.
     """
-    ours = kernel_files(package)
-    name = shipped = f"kernels-{digest_of(ours)}"
+    files = kernel_files(package)
     if find_spec(LABORATORY) is not None:
-        name = f"kernels-{digest_of([*ours, *kernel_files(LABORATORY)])}"
+        files += kernel_files(LABORATORY)
+    name = f"kernels-{digest_of(files)}"
     base, problem = _base(), "there is no home folder"
     if base is not None:
         problem = _made_private(base / name)
         if not problem:
-            return base / name, _filled(shipped, base / name, package)
+            return base / name, ""
     folder = tempfile.mkdtemp(prefix="ktsafe-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder), _filled(shipped, Path(folder), package) or (
+    return Path(folder), (
         f"compiled kernels are not kept ({problem}), and each start takes longer. "
         f"Name a folder of your own in {_VARIABLE}."
     )
-
-
-def is_shipped(package: str = "ktsafe") -> bool:
-    """Whether compiled kernels of a package came with the program."""
-    return shipped_kernels.is_shipped(f"kernels-{digest_of(kernel_files(package))}")
-
-
-def _filled(shipped: str, folder: Path, package: str) -> str:
-    """Unpack shipped kernels into an empty folder, and report failures."""
-    if not shipped_kernels.is_shipped(shipped) or any(folder.iterdir()):
-        return ""
-    try:
-        shipped_kernels.unpack(shipped, folder, package_folder(package))
-    except (shipped_kernels.NotShipped, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        return f"the kernels that came with the program are not used ({why}): they are compiled."
-    return ""
 
 
 def is_cold(room: str) -> bool:

@@ -72,7 +72,7 @@ class _Search:
         self.sets = 0
 
     def may_be_too_sensitive(self, atom: int) -> bool:
-        """Whether a CS_W of an atom exceeds alpha, or was not looked at."""
+        """Whether a CS_W of an atom exceeds alpha, or was skipped."""
         for i in np.flatnonzero(self._groups[:, atom] >= 0).tolist():
             members = self._protection_set(i, atom)
             similar = core.similar_members(

@@ -162,7 +162,7 @@ def sizes(candidates: CandidateSets, objects: NDArray[np.int64]) -> NDArray[np.i
 
 
 def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> ObjectShares:
-    """Summarize CS_all's share of objects that were ever sensitive, over all objects."""
+    """Summarize the share of CS_all that was ever sensitive, over all objects."""
     sizes = candidates.over_candidates(candidates.per_atom(candidates.known))
     ever = candidates.per_atom(np.flatnonzero(candidates.ever_sensitive))
     sensitive = candidates.over_candidates(ever)

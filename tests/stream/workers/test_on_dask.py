@@ -144,12 +144,7 @@ def test_a_worker_of_another_version_refuses(address, tmp_path, monkeypatch):
 
 
 def test_a_cold_worker_refuses(tmp_path):
-    """A worker without compiled kernels computes nothing; none were shipped with it."""
-    none = tmp_path / "none_shipped.py"
-    none.write_text(
-        "from ktsafe.kernels import shipped_kernels\n"
-        "shipped_kernels.is_shipped = lambda *_: False\n"
-    )
+    """A worker without compiled kernels computes nothing."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -157,7 +152,7 @@ def test_a_cold_worker_refuses(tmp_path):
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
     with (
         program("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"),
-        program("worker", address, *ALONE_IN_PROCESS, "--preload", str(none), **cold),
+        program("worker", address, *ALONE_IN_PROCESS, **cold),
         Workers(dask=address, folder=tmp_path / "tasks").open() as (executor, _),
         pytest.raises(WorkerRefuses, match="no kernels"),
     ):

@@ -168,7 +168,7 @@ NEAR_LIMITS = [0, 1, -1, *(sign * n + more for n in POWERS for sign in (1, -1) f
     width=st.sampled_from([1, 2]),
 )
 def test_numbers_are_read_back_as_they_were(numbers, is_ascending, width):
-    """Each of its own type, whatever its size, in a table or not; what is read can be written to."""
+    """Each of its own type, whatever its size, in a table or not; it can be written to."""
     values = sorted(numbers) if is_ascending else numbers
     whole = np.array(values, dtype=np.int64)
     table = np.repeat(whole, width).reshape(-1, width) if width > 1 else whole
