@@ -74,7 +74,7 @@ class SequenceAuditor(CopyOnExtend):
     >>> from ktsafe.audit.sequence import AuditedRelease
     >>> nothing = np.zeros((0, 2), dtype=np.int64)
     >>> release = AuditedRelease(
-    ...     "0", "one", PrivacyParams(k=3), ["x", "y", "z"], [["B"]], np.zeros((3, 1)),
+    ...     "0", "one", PrivacyParams(k=3, alpha="1/3"), ["x", "y", "z"], [["B"]], np.zeros((3, 1)),
     ...     np.zeros(3, dtype=bool), nothing
     ... )
     >>> auditor = SequenceAuditor(Promise("all"))
