@@ -1,7 +1,4 @@
-"""Kernels of the privacy figures, which may use the verifier's.
-
-They never use the anonymizer's.
-"""
+"""Kernels of the privacy figures."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels.compiler import kernel
-from ktsafe.verify._attribute_distance_core import WideRows, scaled_limit, wide_similar
 
 
 class Multisets(NamedTuple):
@@ -105,22 +101,3 @@ def known_candidates(
             found[filled, 1] = u
             filled += 1
     return found[:filled].copy()
-
-
-@kernel
-def are_similar(
-    pairs: NDArray[np.int64],
-    attributes: WideRows,
-    sizes: NDArray[np.int64],
-    tolerance: tuple[int, int, int],
-) -> NDArray[np.bool_]:
-    """Return whether both neighbourhoods' attributes are, shape (x, 2).
-
-    `tolerance` is (numerator of t, its denominator, number of attributes).
-    """
-    found = np.zeros(pairs.shape[0], dtype=np.bool_)
-    for i in range(pairs.shape[0]):
-        v, u = pairs[i]
-        limit = scaled_limit(sizes[v], sizes[u], tolerance[0], tolerance[1])
-        found[i] = wide_similar(attributes, tolerance[2], v, u, sizes[v], sizes[u], limit)
-    return found

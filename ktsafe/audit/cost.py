@@ -246,9 +246,8 @@ class Cost(msgspec.Struct, frozen=True):
         Released vertices without a person: of a sequence, places that their people left.
     edges_of_withheld:
         Those deleted edges that have an end which is not released.
-    k_copies, share_of_k_copies:
-        The cost (m - 1)(|V| + |E|) of m = max(k, ceil(1 / alpha)) disjoint copies, and the total
-        over it (None where it is 0).
+    k_copies:
+        The cost (m - 1)(|V| + |E|) of m = max(k, ceil(1 / alpha)) disjoint copies.
     """
 
     unowned_vertices: int
@@ -258,7 +257,6 @@ class Cost(msgspec.Struct, frozen=True):
     edges_of_withheld: int
     total: int
     k_copies: int
-    share_of_k_copies: float | None
 
 
 def cost_parts(traced: Traced, params: PrivacyParams) -> Cost:
@@ -295,5 +293,4 @@ def cost_parts(traced: Traced, params: PrivacyParams) -> Cost:
         edges_of_withheld=of_withheld,
         total=total,
         k_copies=copies,
-        share_of_k_copies=share(total, copies),
     )

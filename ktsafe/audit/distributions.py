@@ -21,8 +21,6 @@ class Shares(msgspec.Struct, frozen=True):
     """Sensitive shares of candidates; `above_alpha` counts those above it, on integers."""
 
     max: float | None = None
-    p99: float | None = None
-    p95: float | None = None
     median: float | None = None
     above_alpha: int = 0
 

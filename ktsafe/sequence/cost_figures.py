@@ -33,7 +33,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     inserted_edges, residual_edges:
         Released edges that are no true tie: inserted ones (true ties that were removed since
         among them), and former ties of people that left the place.
-    residual_age_max, residual_age_median:
+    residual_age_max:
         Releases that have shown residual edges since their person left, the oldest and the median.
     held_edges:
         True ties that are not released; `waiting_edges` of them wait for withheld people.
@@ -58,7 +58,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     inserted_edges: int
     residual_edges: int
     residual_age_max: int
-    residual_age_median: int
     held_edges: int
     waiting_edges: int
     held_edge_age_max: int
@@ -96,7 +95,6 @@ def figures_of(state: State, k: int, margin: int) -> Figures:
         **parts,
         release=state.current.number,
         residual_age_max=int(stays.max(initial=0)),
-        residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,
         waiting_edges=int(waits.sum()),
         held_edge_age_max=int(state.current.number - since.min()) if len(since) else 0,
         withheld_age_max=int(state.current.number - came.min()) if len(came) else 0,

@@ -83,7 +83,7 @@ def report(name: str, graph: AttributedGraph, title: str, variant: Variant) -> i
     traced = trace(graph, released, outcome.origin)
     cost, useful = cost_parts(traced, params), usefulness(traced).edges
     figures = privacy_figures(traced, params)
-    known = float((figures.k_known_ps < params.k).mean()) if len(figures.k_known_ps) else 0.0
+    known = float((figures.k_known < params.k).mean()) if len(figures.k_known) else 0.0
     too_sensitive = int(
         np.count_nonzero(
             figures.sensitive_real * params.alpha.denominator

@@ -97,8 +97,6 @@ class ChangesOverAll(msgspec.Struct, frozen=True):
     below_k: int
     k_delta_min: int | None
     alpha_alike: ObjectShares
-    k_delta_real_min: int | None
-    k_still_min: int | None
 
 
 class ReleaseFindings(SequenceAudit, frozen=True, kw_only=True):
@@ -256,18 +254,12 @@ class _Part:
         )
 
     def _changes(self) -> ChangesOverAll:
-        rows = [findings.figures.changes for findings in self._findings]
-
-        def least(all_of_them: Iterable[ObjectCounts]) -> int | None:
-            return min((each.min for each in all_of_them if each.min is not None), default=None)
-
+        last = self._findings[-1].figures.changes
         return ChangesOverAll(
-            visible=rows[-1].k_delta_all.vertices,
-            below_k=rows[-1].k_delta_all.below_k,
-            k_delta_min=rows[-1].k_delta_all.min,
-            alpha_alike=rows[-1].alpha_alike,
-            k_delta_real_min=least(row.k_delta_real for row in rows),
-            k_still_min=least(row.k_still for row in rows),
+            visible=last.k_delta_all.vertices,
+            below_k=last.k_delta_all.below_k,
+            k_delta_min=last.k_delta_all.min,
+            alpha_alike=last.alpha_alike,
         )
 
 

@@ -126,7 +126,6 @@ class LeastProtected(msgspec.Struct, frozen=True):
     risk_mean: float | None
     below_k: int | None
     above_alpha: int
-    by_inserted_only: int
     by_true_degree: list[BandOfPeople]
     by_class_size: list[BandOfPeople]
 
@@ -386,7 +385,6 @@ def least_protected(audit: Audit) -> LeastProtected:
         risk_mean=privacy.all.k_real.risk_mean,
         below_k=real.below_k if real else None,
         above_alpha=sensitive_people(audit),
-        by_inserted_only=privacy.protected_by_inserted_only.vertices,
         by_true_degree=[_band(group) for group in privacy.by_true_degree],
         by_class_size=[_band(group) for group in privacy.by_class_size],
     )

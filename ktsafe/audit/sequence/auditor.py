@@ -276,10 +276,7 @@ class SequenceAuditor(CopyOnExtend):
     def _judge_changes(self, structure: Structure, found: Violations) -> figures.ChangeFigures:
         """Decide cover, of former changes too; return figures."""
         k = self._params.k
-        is_owned = self._published.is_owned
-        if not self._ownership.is_known:
-            is_owned = np.ones_like(is_owned)
-        changes = visible_changes(structure, self._published, is_owned)
+        changes = visible_changes(structure, self._published)
         self._history.add(changes.vertices, changes.label)
         lost = self._history.judge(self._published, k)
         if self.promise.cover:
@@ -292,8 +289,6 @@ class SequenceAuditor(CopyOnExtend):
             k_delta_all=k_delta_all,
             alpha_alike=alpha_alike,
             k_delta=figures.counts(changes.k_delta, k),
-            k_delta_real=figures.counts(changes.k_delta_real[is_owned[changes.vertices]], k),
-            k_still=figures.counts(changes.k_still, k),
         )
 
     def _judge_values(

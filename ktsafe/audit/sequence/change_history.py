@@ -214,37 +214,26 @@ class VisibleChanges:
         int64, shape (c,): vertex numbers, ascending.
     label:
         int64, shape (c,): equal iff D_i are.
-    k_delta, k_delta_real:
-        int64, shape (c,): candidates with the same change, and those of them with an owner.
-    k_still:
-        int64, shape (s,): for each vertex that did not change although some candidate of its did,
-        the candidates that did not change either.
+    k_delta:
+        int64, shape (c,): candidates with the same change.
     """
 
     vertices: NDArray[np.int64]
     label: NDArray[np.int64]
     k_delta: NDArray[np.int64]
-    k_delta_real: NDArray[np.int64]
-    k_still: NDArray[np.int64]
 
 
-def visible_changes(
-    structure: Structure, candidates: CandidateSets, is_real: NDArray[np.bool_]
-) -> VisibleChanges:
+def visible_changes(structure: Structure, candidates: CandidateSets) -> VisibleChanges:
     """Count for each visibly changed vertex the candidates that changed alike.
 
     Parameters
     ----------
     candidates:
         With this release added, over the same vertex numbers.
-    is_real:
-        bool, by vertex number.
     """
     changed, label = _labels(structure)
-    weights = np.column_stack((np.ones_like(changed), is_real[changed].astype(np.int64)))
-    k_delta, k_delta_real = alike(candidates, changed, label, weights).T
-    still = _still(structure, candidates, changed)
-    return VisibleChanges(changed, label, k_delta, k_delta_real, still)
+    (k_delta,) = alike(candidates, changed, label, np.ones((len(changed), 1), dtype=np.int64)).T
+    return VisibleChanges(changed, label, k_delta)
 
 
 def _labels(structure: Structure) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -271,24 +260,6 @@ def _labels(structure: Structure) -> tuple[NDArray[np.int64], NDArray[np.int64]]
         numbers.setdefault(raw[cuts[i] : cuts[i + 1]], len(numbers)) for i in range(len(changed))
     ]
     return changed, np.array(label, dtype=np.int64)
-
-
-def _still(
-    structure: Structure, candidates: CandidateSets, changed: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return k_still of every vertex that has it.
-
-    All candidates of a vertex have its presence, so all of them could have changed or none.
-    """
-    if not len(changed):
-        return np.zeros(0, dtype=np.int64)
-    moved = candidates.over_candidates(candidates.per_atom(changed))
-    everybody = candidates.over_candidates(candidates.per_atom(candidates.known))
-    is_still = structure.tuple_now >= 0
-    is_still[changed] = False
-    atom = candidates.atom_of[np.flatnonzero(is_still)]
-    atom = atom[moved[atom] > 0]
-    return (everybody - moved)[atom]
 
 
 # Changed values: equally changed candidates, and revealed departures.

@@ -33,8 +33,6 @@ class ObjectShares(msgspec.Struct, frozen=True):
     """Sensitive shares of candidates; `above_alpha` counts those above it."""
 
     max: float | None = None
-    p99: float | None = None
-    p95: float | None = None
     median: float | None = None
     above_alpha: int = 0
 
@@ -42,8 +40,6 @@ class ObjectShares(msgspec.Struct, frozen=True):
 class Candidates(msgspec.Struct, frozen=True):
     """Candidates over all objects, and people among them over owned ones."""
 
-    atoms: int
-    atom_size_min: int | None
     candidates: ObjectCounts
     candidates_real_leavers_known: ObjectCounts
 
@@ -60,8 +56,6 @@ class ChangeFigures(msgspec.Struct, frozen=True, kw_only=True):
     k_delta_all: ObjectCounts
     alpha_alike: ObjectShares
     k_delta: ObjectCounts
-    k_delta_real: ObjectCounts
-    k_still: ObjectCounts
 
 
 class ValueFigures(msgspec.Struct, frozen=True):
@@ -142,10 +136,9 @@ def shares(
     order = np.argsort(values, kind="stable")
     until = np.cumsum(times[order])
     n = int(until[-1])
-    # Higher quantiles, so each was seen.
-    places = [-(-99 * (n - 1) // 100), -(-95 * (n - 1) // 100), n // 2]
-    p99, p95, median = _at(values[order].round(6), until, places)
-    return ObjectShares(round(float(values.max()), 6), p99, p95, median, n_above)
+    # The higher one, so it was seen.
+    (median,) = _at(values[order].round(6), until, [n // 2])
+    return ObjectShares(round(float(values.max()), 6), median, n_above)
 
 
 def _at(values: NDArray[Any], until: NDArray[np.int64], places: list[int]) -> list[Any]:
@@ -185,11 +178,9 @@ def candidate_figures(candidates: CandidateSets, params: PrivacyParams) -> Candi
     sizes = candidates.over_candidates(candidates.per_atom(known))
     atom = candidates.atom_of
     owned = known[candidates.is_owned[known]]
-    per_atom = candidates.per_atom(known)
-    least = int(per_atom.min()) if len(per_atom) else None
     counted = counts(sizes[atom[known]], params.k)
     people = real_candidates(candidates, params, owned)
-    return Candidates(candidates.n_atoms, least, counted, people)
+    return Candidates(counted, people)
 
 
 def real_candidates(

@@ -50,7 +50,6 @@ PRIVACY = (
     ("unsafe", "unsafe_vertices", ","),
     ("k real", "k_real_min", ","),
     ("below", "k_real_share_below_k", ".1%"),
-    ("of large", "k_real_share_below_k_in_larger_classes", ".1%"),
     ("k known", "k_known_min", ","),
     ("below", "k_known_share_below_k", ".1%"),
     ("over alpha", "alpha_real_above", ","),

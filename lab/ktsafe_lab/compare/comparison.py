@@ -97,8 +97,6 @@ def columns(schema: Schema, *, utility: bool) -> list[str]:
     names += [*WORTH, "cost", "share_of_k_copies", "lower_bound", "times_lower_bound"]
     names += ["seconds", "peak_mib", "unsafe_vertices", "candidates_min"]
     names += ["k_real_min", "k_real_share_below_k", "k_known_min", "k_known_share_below_k"]
-    names += ["k_known_in_ps_min", "k_known_in_ps_share_below_k"]
-    names += ["k_real_share_below_k_in_larger_classes", "protected_by_inserted_only"]
     names += ["alpha_real_max", "alpha_real_above", "beta_median", "beta_above_t"]
     if utility:
         names += ["degree_emd", "pagerank_overlap", "ami", "ami_again"]
@@ -258,20 +256,15 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
 
 def _audit_columns(audit: ReleaseAudit) -> Row:
     cost, privacy = audit.cost, audit.privacy.all
-    inserted_only, in_ps = audit.privacy.protected_by_inserted_only, privacy.k_known_in_ps
     return {
         **{name: getattr(cost, name) for name in COST_PARTS},
         **worth_of(audit.usefulness),
         "cost": cost.total,
-        "share_of_k_copies": cost.share_of_k_copies,
+        "share_of_k_copies": cost.total / cost.k_copies if cost.k_copies else None,
         "k_real_min": privacy.k_real.min,
         "k_real_share_below_k": privacy.k_real.share,
         "k_known_min": privacy.k_known.min,
         "k_known_share_below_k": privacy.k_known.share,
-        "k_known_in_ps_min": in_ps.min,
-        "k_known_in_ps_share_below_k": in_ps.share,
-        "k_real_share_below_k_in_larger_classes": inserted_only.share_of_larger_classes,
-        "protected_by_inserted_only": inserted_only.vertices,
         "alpha_real_max": privacy.alpha_real.max,
         "alpha_real_above": privacy.alpha_real.above_alpha,
     }

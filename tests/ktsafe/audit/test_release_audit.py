@@ -39,7 +39,6 @@ def test_cost_of_the_paper_example() -> None:
     assert [cost.deleted_vertices, cost.deleted_edges] == [0, 0]
     assert cost.total == 4
     assert cost.k_copies == 11
-    assert cost.share_of_k_copies == round(4 / 11, 6)
 
 
 def test_k_copies_follow_alpha() -> None:
@@ -68,7 +67,7 @@ def releases(draw: st.DrawFn) -> tuple[Small, Small]:
 def test_privacy_figures_agree_with_the_definitions(
     graphs: tuple[Small, Small], tolerance: Tolerance, ends_at_once: int
 ) -> None:
-    """k_real, alpha_real and both k_known equal what the literal definitions count."""
+    """k_real, alpha_real and k_known equal what the literal definitions count."""
     original, released = graphs
     n = len(original.is_sensitive)
     with pytest.MonkeyPatch.context() as patch:
@@ -86,9 +85,6 @@ def test_privacy_figures_agree_with_the_definitions(
     assert figures.sensitive.tolist() == [sum(flags[u] for u in ps) for ps in sets]
     assert figures.sensitive_real.tolist() == [sum(flags[u] for u in ps if u < n) for ps in sets]
     assert figures.k_known.tolist() == [len(candidates) for candidates in known]
-    assert figures.k_known_ps.tolist() == [
-        len(candidates & ps) for candidates, ps in zip(known, sets, strict=True)
-    ]
     json.dumps(to_builtins(figures.summary()), allow_nan=False)
 
 
@@ -106,10 +102,7 @@ def test_copies_protect_nobody_by_real_people() -> None:
     assert everybody.alpha_real.max == 1.0
     assert everybody.alpha.above_alpha == 0
     assert everybody.alpha_real.above_alpha == 1
-    by_inserted = audit.privacy.protected_by_inserted_only
-    assert by_inserted.vertices == 6
     assert audit.cost.total == audit.cost.k_copies
-    assert audit.cost.share_of_k_copies == 1.0
 
 
 def test_bands_partition_the_real_vertices() -> None:
@@ -129,7 +122,7 @@ def test_many_pairs_are_sampled() -> None:
     figures = privacy_figures(
         trace(attributed(graph), attributed(graph)), params_of(EXACT), pairs_max=40
     )
-    asked = figures.summary().k_known_asked
+    asked = len(figures.asked)
     assert 0 < asked < 30
     assert asked == len(figures.k_known)
     whole = privacy_figures(trace(attributed(graph), attributed(graph)), params_of(EXACT))
@@ -149,7 +142,6 @@ def test_empty_release() -> None:
     empty = attributed(Small([], [], []))
     audit = audit_release(empty, empty, params_of(EXACT))
     assert audit.cost.total == 0
-    assert audit.cost.share_of_k_copies is None
     json.dumps(to_builtins(audit), allow_nan=False)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,6 +59,5 @@ def check_residues(seed: int) -> int:
         assert figures.residual_edges == len(ages)
         oldest = max(oldest, figures.residual_age_max)
         assert figures.residual_age_max == max(ages, default=0)
-        assert figures.residual_age_median == (statistics.median_low(ages) if ages else 0)
         assert SequenceEngine.from_pages(dict(sequence.pages())).figures() == figures
     return oldest

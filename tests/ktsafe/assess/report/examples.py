@@ -70,11 +70,9 @@ def in_sequence() -> dict[str, Any]:
             k_delta_all=nobody,
             alpha_alike=ObjectShares(),
             k_delta=nobody,
-            k_delta_real=nobody,
-            k_still=nobody,
         ),
         values=ValueFigures(nobody, nobody),
-        published=Published(1, 5, nobody, nobody, ObjectShares()),
+        published=Published(nobody, nobody, ObjectShares()),
         newcomers=nobody,
     )
     checked = Checked("all", cover=True)
