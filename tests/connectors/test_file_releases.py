@@ -82,7 +82,7 @@ def test_what_is_no_regular_file_is_neither_read_nor_published(
 def test_what_a_disk_changed_while_it_was_copied_gets_no_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """A disk that lies: what lies at the sink is read again before readers can see it."""
+    """A disk that lies: what lies at the sink, or is read from it, is read again before its use."""
     copy = bundles.copy_files
 
     def lying(names: Iterable[str], source: Path, target: Path) -> None:
@@ -92,11 +92,15 @@ def test_what_a_disk_changed_while_it_was_copied_gets_no_name(
 
     sink = FileReleaseSink(tmp_path / "releases")
     sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
     monkeypatch.setattr(bundles, "copy_files", lying)
     with pytest.raises(SinkConflict):
-        sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
-    assert sink.present() == []
+        sink.publish(stage(tmp_path / "staging", "s-0002", FILES))
+    assert [release.release_id for release in sink.present()] == ["s-0001"]
     sink.close()
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+    assert not list((tmp_path / "out").glob("s-*"))
 
 
 def test_a_release_is_on_the_disk_before_it_has_its_name(

@@ -188,8 +188,9 @@ def test_foreign_positions_are_refused(tmp_path: Path, graphs: list[Graph]) -> N
     with pytest.raises(OffsetLost):
         source_of(tmp_path).open({AT: 100_000}, {})
     for other in (TopicPartition("feed", 0), TopicPartition("snapshots", 1)):
-        with pytest.raises(SourceMismatch):
-            source_of(tmp_path).open({other: 0}, {})
+        for positions in ({other: 0}, {AT: 0, other: 0}):
+            with pytest.raises(SourceMismatch):
+                source_of(tmp_path).open(positions, {})
     with pytest.raises(SourceMismatch):
         source_of(tmp_path).open({}, {"feed/0": "4096 00ff"})
 

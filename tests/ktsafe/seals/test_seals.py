@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import shutil
 from pathlib import Path
@@ -101,10 +102,15 @@ def test_a_part_of_the_releases_is_recognized(releases, keys):
     assert told(releases[4:], keys) == {}
 
 
-def test_a_release_that_is_missing_is_told(releases, keys):
-    """At the release after the gap, with a key or without."""
-    for given_keys in ((), keys):
-        assert "1 releases between 000003" in told(releases[:3] + releases[4:], given_keys)[5]
+def test_each_gap_is_told_at_the_release_behind_it(tmp_path):
+    """Whichever releases are missing, in however many places."""
+    folders = sealed.sealed_releases(tmp_path, 7)
+    for kept in (each for n in range(1, 8) for each in itertools.combinations(range(7), n)):
+        found = checks([folders[i] for i in kept])
+        gaps = [0, *(after - before - 1 for before, after in itertools.pairwise(kept))]
+        for check, gap in zip(found, gaps, strict=True):
+            told_of = [problem.partition(" between")[0] for problem in check.problems]
+            assert told_of == ([f"{gap} releases"] if gap else []), kept
 
 
 def test_releases_out_of_order_are_told(releases):

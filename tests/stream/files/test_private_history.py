@@ -40,17 +40,23 @@ OLD, NEW = b"released_id,original_id\r\na,ann\r\n", b"released_id,original_id\r\
 def test_a_rewrite_that_a_crash_cut_short_is_never_taken(
     tmp_path: Path, recorded: bytes, length: int
 ) -> None:
-    """Whatever was written of it: the mapping is the one that the ledger has, and nothing else."""
-    folder = tmp_path / "000001"
-    folder.mkdir()
-    mapping, partial = folder / "mapping.csv", folder / f"mapping.csv{PARTIAL}"
-    mapping.write_bytes(OLD)
-    partial.write_bytes(NEW[:length])
-    digest = hashlib.sha256(recorded).hexdigest()
-    record: Any = SimpleNamespace(release_id=folder.name, audit={mapping.name: digest})
+    """Whatever was written of it: the mapping is the one that the ledger has, and nothing else.
+
+    Those of the releases beside it were whole, and take their places.
+    """
+    records: list[Any] = []
+    cases = [(NEW, NEW), (recorded, NEW[:length]), (NEW, NEW)]
+    for number, (told, written) in enumerate(cases):
+        folder = tmp_path / f"00000{number}"
+        folder.mkdir()
+        (folder / "mapping.csv").write_bytes(OLD)
+        (folder / f"mapping.csv{PARTIAL}").write_bytes(written)
+        audit = {"mapping.csv": hashlib.sha256(told).hexdigest()}
+        records.append(SimpleNamespace(release_id=folder.name, audit=audit))
     is_whole = recorded == OLD or length == len(NEW)
     if is_whole:
-        check_recorded(record, tmp_path)
-    finish_rewrites([record], tmp_path)
-    assert mapping.read_bytes() == (recorded if is_whole else OLD)
-    assert not partial.exists()
+        check_recorded(records[1], tmp_path)
+    finish_rewrites(records, tmp_path)
+    found = [path.read_bytes() for path in sorted(tmp_path.glob("*/mapping.csv"))]
+    assert found == [NEW, recorded if is_whole else OLD, NEW]
+    assert not list(tmp_path.glob(f"*/*{PARTIAL}"))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.stream.files.release_figures import (
@@ -153,6 +155,23 @@ def test_each_problem_is_found_alone(name: str) -> None:
     assert (problem.name, problem.look, problem.do) == (name, *REMEDIES[name])
 
 
+@given(
+    st.dictionaries(st.sampled_from(["claimed", "sequence"]), st.integers(1, 4)),
+    st.lists(st.booleans(), max_size=4),
+)
+def test_one_of_several_figures_is_enough(least: dict[str, int], are_broken: list[bool]) -> None:
+    """Whichever candidates are too few, and whichever attack is beyond its bound."""
+    attacks = {
+        f"attack {i}": Attacked(value=0.3, low=0.2, high=0.4, control=0.1, promise=bound)
+        for i, bound in enumerate(0.1 if is_broken else 0.5 for is_broken in are_broken)
+    }
+    candidates = {name: CandidateFigures(fewest, 0, 0.0) for name, fewest in least.items()}
+    service = Service()
+    service.audited("r1", Secrets({}, {}, candidates, {}, attacks=attacks))
+    expected = ["KtsafeCandidatesBelowK"] * (min(least.values(), default=PARAMS.k) < PARAMS.k)
+    assert service.problems() == expected + ["KtsafeAttackAbovePromise"] * any(are_broken)
+
+
 def test_a_silent_loop_is_stuck_and_a_long_start_is_told() -> None:
     """Silence counts once the service was ready; before, it is a start, which may take a while."""
     service = Service()
@@ -189,14 +208,15 @@ def test_a_feed_of_which_nothing_is_applied_is_told_with_its_tables() -> None:
 
 
 def test_problems_pass() -> None:
-    """A confirmed release ends what was said of withheld ones; retries are forgotten in time."""
+    """A confirmed release ends what was said of withheld ones; all else is forgotten in time."""
     service = Service()
     service.tell.release_withheld("unsafe")
-    retrying(service)
-    assert service.problems() == ["KtsafeReleaseWithheld", "KtsafePublishRetrying"]
+    for event in (retrying, skipped, unwritable, unstaged):
+        event(service)
+    assert len(service.problems()) == 5
     service.audited("r2")
     service.tell.release_published("r2", 0, 1, 2)
-    service.minutes(20)
+    service.minutes(int(TREND_S / SAMPLE_INTERVAL_S))
     assert service.problems() == []
 
 

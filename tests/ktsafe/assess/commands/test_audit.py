@@ -175,6 +175,21 @@ def test_people_are_followed_over_a_rebase(tmp_path, capsys):
     assert not {kind["kind"] for kind in report["violations"]} & {"too_few_candidates"}
     later = [str(tmp_path / "releases" / name) for name in ("000002", "000003")]
     assert report_of(["audit", *later, arguments[2]], capsys)["safe"]
+    receipt = report_of([*arguments[:3], "--person=person c0m2"], capsys)["releases"]
+    assert [row["linked_candidates"] for row in receipt] == [row["candidates"] for row in receipt]
+
+
+def test_a_receipt_counts_who_is_left_over_all_releases(tmp_path, capsys):
+    """Who is told apart in one release or in another is no candidate after both."""
+    steps = sticky()
+    for number, step in enumerate(steps[2:4]):
+        edges = sorted(map(sorted, step.release.edges))
+        step.release.edges.discard(frozenset(next(e for e in edges if member(0, number) in e)))
+    arguments = write(tmp_path, steps)
+    found = report_of([*arguments[:3], "--person=person c0m2"], capsys)
+    rows = [[row[name] for row in found["releases"]] for name in ("people", "linked_people")]
+    assert rows == [[4, 4, 3, 3, 4], [4, 4, 3, 2, 2]]
+    assert (found["fewest_people"], found["risk"]) == (2, 0.5)
 
 
 def report_of(arguments, capsys):
