@@ -36,8 +36,6 @@ CUTS: Final = "cuts"
 FROZEN: Final = "frozen"
 
 _COUNT: Final = struct.Struct(">Q8s")
-_COUNT_ALONE: Final = struct.Struct(">Q")
-"""As versions before format 3 wrote it: without what tells that it was changed."""
 
 
 class Witness:
@@ -102,8 +100,6 @@ def _count(data: bytes, folder: Path) -> int:
     """
     if not data:
         return 0
-    if len(data) == _COUNT_ALONE.size:
-        return int(_COUNT_ALONE.unpack(data)[0])
     if len(data) == _COUNT.size:
         commits, check = _COUNT.unpack(data)
         if check == _check_of(commits):
@@ -112,7 +108,7 @@ def _count(data: bytes, folder: Path) -> int:
 
 
 def _check_of(commits: int) -> bytes:
-    return hashlib.blake2b(_COUNT_ALONE.pack(commits), digest_size=8).digest()
+    return hashlib.blake2b(commits.to_bytes(8, "big"), digest_size=8).digest()
 
 
 def make_folder(folder: Path) -> bool:

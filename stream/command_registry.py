@@ -15,8 +15,6 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 from typer.core import TyperGroup
 
-from ktsafe.stream.errors import ConfigError
-
 HERE: Final = "ktsafe.stream.commands"
 ASSESS: Final = "ktsafe.assess.commands"
 """What is there says itself where it needs more than is installed."""
@@ -66,13 +64,6 @@ Examples:
   ktsafe config > ktsafe.toml           a configuration with every key, to start a service from
   ktsafe COMMAND --help                 what a command does, and its options"""
 
-MOVED: Final = {
-    "release now": "release CONFIG",
-    "topics": "config CONFIG --topics",
-    "feed": "demo --feed-to FILE",
-    "warm": "run CONFIG: what is not compiled yet is compiled where it is needed",
-}
-"""Commands that went, with what does it now."""
 PLACES: Final = {name: place for section in SECTIONS.values() for name, place in section.items()}
 
 
@@ -103,21 +94,6 @@ class Program(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = _Commands()  # type: ignore[assignment]  # nothing is added to them
-
-    def parse_args(self, context: Any, args: list[str]) -> list[str]:
-        """Parse the line, unless it names a command that went.
-
-        Raises
-        ------
-        ConfigError
-            With the command that does it now.
-        """
-        for words in (args[:2], args[:1]):
-            if now := MOVED.get(" ".join(words)):
-                msg = f"`ktsafe {' '.join(words)}` is no command any more."
-                raise ConfigError(msg, hint=f"Use `ktsafe {now}`.")
-        parsed: list[str] = super().parse_args(context, args)
-        return parsed
 
     def list_commands(self, _context: Any) -> list[str]:
         """Return the names of all commands."""

@@ -29,6 +29,7 @@ from ktsafe.state.folder import (
     DATABASE,
     MARKER,
     WITNESS,
+    Witness,
     hold,
     make_folder,
     mark_made,
@@ -40,6 +41,8 @@ from ktsafe.state.snapshot import pair_codes
 from ktsafe.state.store_base import Progress
 from ktsafe.stream.config.places import STORE
 
+BARE_COUNT: Final = 8
+"""Bytes of a count of commits as formats before 3 had it: nothing tells whether it was changed."""
 FORMATS: Final = range(2, 5)
 LAST: Final = 5
 """What the last build before 0.1.0 called today's format."""
@@ -107,6 +110,10 @@ def convert(folder: Path) -> None:
             _database(cut, made / CUTS / cut.name)
         if (store / WITNESS).exists():
             shutil.copy(store / WITNESS, made / WITNESS)
+            count = (made / WITNESS).read_bytes()
+            if len(count) == BARE_COUNT:
+                with closing(Witness(made)) as witness:
+                    witness.write(int.from_bytes(count, "big"))
         mark_made(made)
         store.rename(former)
         made.rename(store)

@@ -22,35 +22,6 @@ _WRONG: Final = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _MISSING: Final = re.compile(r"Object missing required field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _INVALID: Final = re.compile(r"Invalid (?:enum )?value '([^']+)'(?: - at `\$\.?([^`]*)`)?")
-_INDEX: Final = re.compile(r"\[[^]]*\]")
-REMOVED: Final = {
-    "schema_file": "Put the [attributes] table of that file here.",
-    "kafka.group_id": "Offsets are committed to the group ktsafe.",
-    "kafka.sasl_password_env": "Name a private file in kafka.sasl_password_file.",
-    "kafka.ssl_key_file": "Append the key to the file of the certificate: ssl_cert_file.",
-    "kafka.ssl_key_password_file": "Decrypt the key (openssl pkey) into a private file.",
-    "source.follow": "Files are followed, and read to their end with `ktsafe run --drain`.",
-    "source.attributes": "Those of [attributes] are read.",
-    "source.loss_max": "A dump may lose half, or as much as release.change_max allows.",
-    "source.event_format": "CloudEvents are known by their specversion.",
-    "source.tables.directed": 'Rows have a direction with attributes.ties = "mutual".',
-    **{
-        f"source.tables.{name}": f'Say columns = {{ {name} = "..." }}.'
-        for name in ("id", "source", "target", "kind")
-    },
-    "source.tables.attributes": 'Say columns = { id = "...", ATTRIBUTE = "..." }.',
-    "source.tables.key": "Let Debezium give records a key: message.key.columns.",
-    "state.erase_within_s": "Deleted people are gone from disk within an hour.",
-    "ingest.record_bytes_max": "Events have at most 1 MiB.",
-    "metrics.enabled": "Status is always served, on loopback unless metrics.listen says otherwise.",
-    "metrics.host": 'Say metrics.listen = "host:port".',
-    "metrics.port": 'Say metrics.listen = "host:port".',
-    "metrics.token_env": "Name a private file in metrics.token_file.",
-    "metrics.figures": "Secret figures are shown to readers with the token of metrics.token_file.",
-    "release.effort = thorough": 'Write "balanced", which does the same.',
-    "log.level": "Filter by level= where logs are collected.",
-}
-"""Keys and values that went, with what to do instead."""
 _AT: Final = re.compile(r" - at `\$\.?([^`\[]*)")
 
 
@@ -125,12 +96,11 @@ def config_error_text(error: msgspec.ValidationError, *tables: type) -> str:
         near = difflib.get_close_matches(found[1], sorted(known), n=1)
         guess = f"Did you mean {near[0]}?" if near else ""
         path = _path(found[2], found[1])
-        return f"there is no key {path}. {REMOVED.get(_INDEX.sub('', path), guess)}".rstrip()
+        return f"there is no key {path}. {guess}".rstrip()
     if found := _MISSING.fullmatch(text):
         return f"the key {_path(found[2], found[1])} is missing."
     if found := _INVALID.fullmatch(text):
-        instead = REMOVED.get(f"{found[2]} = {found[1]}", "")
-        return f"{found[2] or 'it'} cannot be {found[1]!r}. {instead}".rstrip()
+        return f"{found[2] or 'it'} cannot be {found[1]!r}."
     return f"{text}."
 
 

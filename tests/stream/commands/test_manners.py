@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ktsafe.stream.cli import run_command
-from ktsafe.stream.command_registry import MOVED
 from ktsafe.stream.commands import config as config_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring import progress
@@ -129,12 +128,3 @@ def test_on_a_terminal_there_is_a_bar(
     with progress.live_display(Summary(), drain=True):
         pass
     assert "0 records" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("old", MOVED)
-def test_a_command_that_went_names_what_does_it_now(
-    old: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line, with the usage error's code."""
-    assert run_command([*old.split(), "whatever"]) == Exit.USAGE
-    assert f"Use `ktsafe {MOVED[old]}`." in capsys.readouterr().err
