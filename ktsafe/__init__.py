@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         NotKTSafe,
     )
     from ktsafe.graph import MISSING, AttributedGraph, Schema
-    from ktsafe.graph.inputs.inspecting import inspect
+    from ktsafe.graph.inputs.inspected import inspect
     from ktsafe.params import PrivacyParams
     from ktsafe.protection.protect import protect
     from ktsafe.protection.protected import Protected
@@ -91,7 +91,7 @@ _load = loads(
             "BelowMinimumUtility",
         ),
         "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
-        "ktsafe.graph.inputs.inspecting": ("inspect",),
+        "ktsafe.graph.inputs.inspected": ("inspect",),
         "ktsafe.anonymization.request": ("AnonymizeOptions",),
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),

@@ -27,8 +27,8 @@ from ktsafe.errors import (
     raise_together,
 )
 from ktsafe.graph import NONE, AttributedGraph, Groups, Schema
-from ktsafe.graph.inputs.memory.in_memory import Given, given
-from ktsafe.graph.inputs.memory.input_faults import absent_faults, extra_faults, value_faults
+from ktsafe.graph.inputs.in_memory import Given, given
+from ktsafe.graph.inputs.input_faults import absent_faults, extra_faults, value_faults
 from ktsafe.graph.inputs.spelling import code_text, value_text
 from ktsafe.graph.schema_check import ON_PURPOSE, Border, check_texts
 from ktsafe.graph.schemas import (

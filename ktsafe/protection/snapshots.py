@@ -11,8 +11,8 @@ from typing import Any
 
 from ktsafe.errors import raise_together
 from ktsafe.graph import Groups, Schema
-from ktsafe.graph.inputs.memory.in_memory import given
-from ktsafe.graph.inputs.memory.input_faults import extra_faults, value_faults
+from ktsafe.graph.inputs.in_memory import given
+from ktsafe.graph.inputs.input_faults import extra_faults, value_faults
 from ktsafe.graph.schema_check import Border
 from ktsafe.graph.schemas import schema_toml
 from ktsafe.protection.protect import columns_of, declared, spelt

@@ -54,7 +54,7 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StudiedTable:
-    """Noisy counts of the true network, see `ktsafe.statistics.noisy_tables.NoisyTable`."""
+    """Noisy counts of the true network, see `ktsafe.statistics.NoisyTable`."""
 
     of: str
     by: str | None

@@ -20,7 +20,7 @@ from ktsafe.errors import InvalidParams, KtsafeError
 from ktsafe.graph.numbering import ID_DIGITS, Ids
 from ktsafe.reader.estimates import Estimate, Floats, StudiedTable, estimate_of
 from ktsafe.reader.published import StudiedRelease, check_asked, html_table
-from ktsafe.seals.seals import WITHDRAWN, SealCheck, check_seals, public_key, reason_of
+from ktsafe.seals import WITHDRAWN, SealCheck, check_seals, public_key, reason_of
 
 # Reads a release's tables from bytes exactly as the service writes.
 

@@ -29,7 +29,7 @@ from ktsafe.reader.estimates import (
     laplace,
     raked,
 )
-from ktsafe.seals.seals import Signature
+from ktsafe.seals import Signature
 
 if TYPE_CHECKING:
     import igraph

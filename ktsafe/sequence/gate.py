@@ -22,7 +22,7 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.graph.numbering import edge_ends
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.step_context import SequenceSpec
+from ktsafe.sequence.step_context import SequenceSpec
 
 CELLS_MAX = 2**22
 """Counts that are compared at once."""

@@ -19,8 +19,8 @@ from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State, state_from_pages, state_pages
 from ktsafe.sequence.memory.turns import share_of_turn
-from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.step import Step, make_release
+from ktsafe.sequence.step_context import SequenceSpec, StepContext
 
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.numbering import edge_ends, edge_keys
 from ktsafe.sequence import gate
+from ktsafe.sequence.cohorts import depart, move_groups, publish_ready
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.cohorts import depart, move_groups, publish_ready
-from ktsafe.sequence.people.sensitive_updates import (
+from ktsafe.sequence.planning import plan_ties
+from ktsafe.sequence.sensitive_updates import (
     exchange_values,
     keep_company,
     show_sensitive,
     shows_missing,
 )
-from ktsafe.sequence.people.step_context import StepContext, parted
-from ktsafe.sequence.ties.planning import plan_ties
+from ktsafe.sequence.step_context import StepContext, parted
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ from ktsafe.assess.attacks.membership import chances_of_truth
 from ktsafe.graph.numbering import classes_of
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
-from ktsafe.statistics.noisy_tables import MICRO, NoisyTable, SecretBytes, TrueChanges, noisy_tables
+from ktsafe.statistics import MICRO, NoisyTable, SecretBytes, TrueChanges, noisy_tables
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots
 from tests.feeds import Slot
 

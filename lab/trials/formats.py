@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.ktsafe.graph.inputs.tables import written_lists, written_tables
+from tests.ktsafe.graph.inputs import written_lists, written_tables
 
 Outcome = tuple[str, str]
 SPELLING: Final = {

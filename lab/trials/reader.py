@@ -25,7 +25,7 @@ from ktsafe.reader import FIGURES, Estimate, Releases, StudiedRelease, StudiedTa
 from ktsafe.reader.estimates import CHANGES
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
-from ktsafe.statistics.noisy_tables import MICRO, SecretBytes, noisy_tables
+from ktsafe.statistics import MICRO, SecretBytes, noisy_tables
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded
 from lab.trials.attacks_with_statistics import began_and_ended
 from tests.feeds import Slot, slots_of

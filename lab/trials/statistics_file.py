@@ -13,7 +13,7 @@ import math
 from pathlib import Path
 from statistics import median
 
-from ktsafe.statistics.noisy_tables import MICRO, SecretBytes, noisy_tables
+from ktsafe.statistics import MICRO, SecretBytes, noisy_tables
 from ktsafe.stream.files.graphs import read_graph, read_schema
 
 LEVEL = 0.05

@@ -26,7 +26,7 @@ from ktsafe.anonymization.request import (
     Values,
 )
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
-from ktsafe.graph.inputs.tables.names import chosen_columns
+from ktsafe.graph.inputs.names import chosen_columns
 from ktsafe.params import PrivacyParams
 from ktsafe.stream.assessment import assessment, check_installed
 from ktsafe.stream.errors import Exit

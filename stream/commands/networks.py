@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ktsafe.graph.inputs.tables.names import chosen_columns
+from ktsafe.graph.inputs.names import chosen_columns
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.report_texts import check_page, new_file
 from ktsafe.stream.process.command_line import Columns, Edges, Json, Vertices, say
@@ -39,8 +39,7 @@ def inspect_files(
     Nothing is released. What it prints holds ids and values: it is for you alone. The exit code
     is 2 if `ktsafe anonymize` would refuse the files; the last lines say why.
     """
-    from ktsafe.graph.inputs.inspecting import inspect
-    from ktsafe.graph.inputs.inspecting.inspected import lists_people
+    from ktsafe.graph.inputs.inspected import inspect, lists_people
 
     if schema is not None:
         check_page(schema)

@@ -19,7 +19,7 @@ import typer
 from ktsafe.connectors.base import WITHDRAWN, ReleaseBundle, ReleaseReader
 from ktsafe.connectors.bundles import is_safe_name
 from ktsafe.graph.latest_graph import of_dark_pairs
-from ktsafe.seals.seals import reason_of
+from ktsafe.seals import reason_of
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.files.releases_write import csv_lines

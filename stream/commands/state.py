@@ -53,7 +53,7 @@ def import_files(
     to it since the files were. Events that are older than `--at` do not change what the files name.
     The schema is that of the configuration.
     """
-    from ktsafe.graph.inputs.tables.names import chosen_columns
+    from ktsafe.graph.inputs.names import chosen_columns
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import state_import
     from ktsafe.stream.service import assembly

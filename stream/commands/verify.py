@@ -120,7 +120,7 @@ def _refused(folder: Path, why: str) -> Report:
 
 def _add_seals(folders: list[Path], reports: list[Report], key: Path | None) -> None:
     """Add to each report what each folder's chain and signature say."""
-    from ktsafe.seals.seals import check_seals, public_key
+    from ktsafe.seals import check_seals, public_key
     from ktsafe.stream.files.releases_read import ReleaseUnreadable
 
     keys = []

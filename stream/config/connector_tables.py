@@ -16,7 +16,7 @@ import msgspec
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.letters import PREFIX, Letter
 from ktsafe.connectors.secrets import Signer
-from ktsafe.graph.inputs.tables.names import ENDS, ROLES
+from ktsafe.graph.inputs.names import ENDS, ROLES
 from ktsafe.stream.config.connector_kinds import (
     ConnectorTable,
     DeadLettersTable,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.connectors.secrets import Signer
-from ktsafe.seals.seals import log_root, signed_bytes
+from ktsafe.seals import log_root, signed_bytes
 from ktsafe.stream.files.releases_read import Release, ReleaseUnreadable
 from ktsafe.stream.files.releases_write import csv_blocks, manifest_text, ordered, write_synced
 
@@ -92,7 +92,7 @@ def value_places(path: Path, released: Sequence[str]) -> NDArray[np.int64]:
     return np.array([position[images[name]] for name in released], dtype=np.int64)
 
 
-# Seals the manifest of a release; `ktsafe.seals.seals` reads the seal.
+# Seals the manifest of a release; `ktsafe.seals` reads the seal.
 
 
 def seal_manifest(

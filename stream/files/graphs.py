@@ -25,10 +25,10 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import BadLines, InvalidGraph, numbered, raise_together, told_lines
 from ktsafe.graph import NONE
 from ktsafe.graph.inputs import Network, read_network
+from ktsafe.graph.inputs.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.inputs.people_and_ties import People, missing_notes
 from ktsafe.graph.inputs.spelling import code_text, value_text
-from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
-from ktsafe.graph.inputs.tables.people_and_ties import People, missing_notes
-from ktsafe.graph.inputs.tables.table_files import PARQUET
+from ktsafe.graph.inputs.table_files import PARQUET
 from ktsafe.graph.schema_check import Border
 from ktsafe.graph.schemas import check_part, composite_sensitive
 from ktsafe.stream.files.config_errors import config_error_text
@@ -357,7 +357,7 @@ class _ListedPeople:
 
     def faults(self) -> list[InvalidGraph]:
         """Return the faults of values, and the names that no vertex has."""
-        from ktsafe.graph.inputs.memory import input_faults  # noqa: PLC0415 -- loads kernels
+        from ktsafe.graph.inputs import input_faults  # noqa: PLC0415 -- loads kernels
 
         if self.listed is None:
             return []

@@ -21,7 +21,7 @@ import msgspec
 
 from ktsafe.connectors.bundles import open_regular, read_regular
 from ktsafe.errors import KtsafeError
-from ktsafe.statistics.noisy_tables import NoisyTable
+from ktsafe.statistics import NoisyTable
 
 STATISTICS: Final = "statistics.json"
 STATISTICS_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -49,7 +49,7 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One table, see `ktsafe.statistics.noisy_tables.NoisyTable`; `scale` is a fraction."""
+    """One table, see `ktsafe.statistics.NoisyTable`; `scale` is a fraction."""
 
     of: str
     by: str | None

@@ -28,7 +28,7 @@ from ktsafe.graph.latest_graph import dark_pairs
 from ktsafe.graph.numbering import Ids, are_distinct, classes_of
 from ktsafe.reader.exports import README
 from ktsafe.reader.folders import plain_columns, plain_edges
-from ktsafe.seals.seals import reason_of
+from ktsafe.seals import reason_of
 from ktsafe.stream.files.release_tables import (
     EDGES_PARQUET,
     STATISTICS,
@@ -131,7 +131,7 @@ class Manifest(msgspec.Struct, frozen=True):
     cut:
         Noise to all but the owner: see `ktsafe.stream.release.cut`.
     seal:
-        What ties the release to those before it and to its owner; see `ktsafe.seals.seals`.
+        What ties the release to those before it and to its owner; see `ktsafe.seals`.
     """
 
     format: int

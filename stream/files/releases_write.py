@@ -40,7 +40,7 @@ from ktsafe.connectors.bundles import sync_folder
 from ktsafe.graph.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.graph.numbering import ID_DIGITS, Ids, edge_keys
 from ktsafe.reader.exports import README, readme
-from ktsafe.statistics.noisy_tables import NoisyTable
+from ktsafe.statistics import NoisyTable
 from ktsafe.stream.files.release_tables import (
     EDGES_PARQUET,
     STATISTICS,

@@ -10,9 +10,9 @@ from typing import Final
 from ktsafe import MISSING, Schema
 from ktsafe.connectors.base import Misconfigured
 from ktsafe.errors import BadLines, InvalidGraph, KtsafeError
-from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
-from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
-from ktsafe.graph.inputs.tables.table_files import PARQUET, table_at
+from ktsafe.graph.inputs.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.inputs.people_and_ties import People, Ties
+from ktsafe.graph.inputs.table_files import PARQUET, table_at
 from ktsafe.stream.ingest.events import MalformedEvent, attribute_text, bad_border, checked_id
 
 MEMO_MAX: Final = 1 << 14

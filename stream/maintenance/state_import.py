@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from ktsafe import Schema
 from ktsafe.connectors.base import OffsetLost, Source, SourceMismatch, TopicPartition
 from ktsafe.errors import BadLines, InvalidGraph, raise_together
-from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
-from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
-from ktsafe.graph.inputs.tables.table_files import table_at
+from ktsafe.graph.inputs.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.inputs.people_and_ties import People, Ties
+from ktsafe.graph.inputs.table_files import table_at
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.recovery import open_database

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from ktsafe.statistics.noisy_tables import MICRO
+from ktsafe.statistics import MICRO
 from ktsafe.stream.files.release_figures import ReleaseFigures
 from ktsafe.stream.ingest.events import EVENT_TYPES, REASONS
 

@@ -27,8 +27,8 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.audit import Traced, trace
 from ktsafe.audit.sequence import AuditedRelease, CodedTexts, Declared, Promise, TrueGraph
 from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
-from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
-from ktsafe.graph.inputs.tables.table_files import table_at
+from ktsafe.graph.inputs.people_and_ties import People, Ties
+from ktsafe.graph.inputs.table_files import table_at
 from ktsafe.graph.numbering import Ids
 from ktsafe.stream.files.graphs import read_graph
 from ktsafe.stream.files.private_audits import place_of

@@ -43,7 +43,7 @@ from ktsafe.state.database import RESTORE
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import GraphArrays, GraphSnapshot
 from ktsafe.state.store_base import StateCorrupted
-from ktsafe.statistics.noisy_tables import TrueChanges
+from ktsafe.statistics import TrueChanges
 from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.audit_model import SequenceCost
 from ktsafe.stream.files.certificates import in_order

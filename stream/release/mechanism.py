@@ -30,7 +30,7 @@ from ktsafe.state.ledger import (
     SequenceRecord,
 )
 from ktsafe.state.snapshot import GraphSnapshot
-from ktsafe.statistics.noisy_tables import TrueChanges
+from ktsafe.statistics import TrueChanges
 from ktsafe.stream.files.audit_model import SequenceCost
 from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.ingest.events import TIME_US_MAX

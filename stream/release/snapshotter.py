@@ -24,7 +24,7 @@ from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.secrets import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
-from ktsafe.statistics.noisy_tables import NoisyTable, SecretBytes, noisy_tables
+from ktsafe.statistics import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, assessment
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.audit_model import AttackFindings, Audit, StatisticsBudget

@@ -21,7 +21,7 @@ from ktsafe.kernels import kernel_cache
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_base import StateFull, StateUnusable
-from ktsafe.statistics.noisy_tables import MICRO
+from ktsafe.statistics import MICRO
 from ktsafe.stream.config.places import (
     STAGING,
     STORE,

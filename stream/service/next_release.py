@@ -28,7 +28,7 @@ from ktsafe.connectors.snapshots import Dump, SnapshotSource, places
 from ktsafe.connectors.snapshots.dumps import remove
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import Schema
-from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, Chosen
+from ktsafe.graph.inputs.names import NOTHING_CHOSEN, Chosen
 from ktsafe.graph.schema_check import check_alike
 from ktsafe.graph.schemas import attributes_toml
 from ktsafe.stream.config import settings as configuration

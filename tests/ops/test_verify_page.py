@@ -1,7 +1,7 @@
 """verify.html in a real browser: sound releases pass, tampered ones are told, nothing is asked for.
 
 The page is the third implementation of the definition. It is compared with the verifier and with
-the naive oracle, and what it says of chains and signatures with `ktsafe.seals.seals`.
+the naive oracle, and what it says of chains and signatures with `ktsafe.seals`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 
 from ktsafe.errors import KtsafeError
 from ktsafe.reader import read
-from ktsafe.seals.seals import check_seals, public_key
+from ktsafe.seals import check_seals, public_key
 from ktsafe.stream.files.certificates import seal_manifest, verified
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.files.releases_write import manifest_text

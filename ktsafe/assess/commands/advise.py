@@ -85,7 +85,7 @@ def advise(
     )
     from ktsafe.assess.generalization.lattice import Lattice, to_check
     from ktsafe.assess.generalization.levels import read_levels
-    from ktsafe.graph.inputs.tables.names import chosen_columns
+    from ktsafe.graph.inputs.names import chosen_columns
     from ktsafe.params import PrivacyParams
     from ktsafe.stream.files.graphs import declared_beside, read_graph, read_schema
 

@@ -5,8 +5,8 @@ or told as ignored. Texts of ids and values are made by one function
 (`ktsafe.graph.inputs.spelling`).
 """
 
-from ktsafe.graph.inputs.memory.in_memory import of_memory
+from ktsafe.graph.inputs.edge_lists import read_network
+from ktsafe.graph.inputs.in_memory import of_memory
 from ktsafe.graph.inputs.network import Network
-from ktsafe.graph.inputs.tables.edge_lists import read_network
 
 __all__ = ["Network", "of_memory", "read_network"]

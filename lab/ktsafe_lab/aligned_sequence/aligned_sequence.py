@@ -22,9 +22,9 @@ from ktsafe.sequence import Changes, Released, SequenceEngine
 from ktsafe.sequence.gate import check_cover, checked_members
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.sensitive_updates import exchange_values
-from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
+from ktsafe.sequence.sensitive_updates import exchange_values
 from ktsafe.sequence.step import Step, apply, finished, show_values
+from ktsafe.sequence.step_context import SequenceSpec, StepContext
 from ktsafe_lab.aligned_sequence.groups import publish_ready
 from ktsafe_lab.aligned_sequence.orbits import following, shift_of, show_what_is_half_true
 

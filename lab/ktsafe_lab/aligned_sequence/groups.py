@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ktsafe.anonymization.request import AnonymizeOptions, Request
 from ktsafe.graph import AttributedGraph
+from ktsafe.sequence.cohorts import come_apart, draw_published, margin, waiting
 from ktsafe.sequence.memory.codes import GONE
-from ktsafe.sequence.people.cohorts import come_apart, draw_published, margin, waiting
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.step_context import StepContext
 from ktsafe_lab.strategies import LabRelease, everybody
 
 

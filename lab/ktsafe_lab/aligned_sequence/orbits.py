@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.step_context import StepContext
 
 
 def following(state: State, places: NDArray[np.int64]) -> NDArray[np.int64]:

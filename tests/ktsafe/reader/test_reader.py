@@ -1,7 +1,7 @@
 """What readers make of a release: figures against counts of networkx, intervals against the truth.
 
 Releases here are written by the test itself; the tables have the noise of
-`ktsafe.statistics.noisy_tables`.
+`ktsafe.statistics`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.graph.datasets import uniform
 from ktsafe.reader import FIGURES, Estimate, NotARelease, Releases, StudiedRelease
 from ktsafe.reader.estimates import possible
-from ktsafe.statistics.noisy_tables import MICRO, SecretBytes, TrueChanges, noisy_tables
+from ktsafe.statistics import MICRO, SecretBytes, TrueChanges, noisy_tables
 
 PER_RELEASE = 3 * MICRO // 4
 """Epsilon of a file, in millionths."""

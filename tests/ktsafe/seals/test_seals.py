@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import ktsafe
 from ktsafe.reader import NotARelease
-from ktsafe.seals.seals import check_seals, merkle_root, public_key, read_seal, signed_bytes
+from ktsafe.seals import check_seals, merkle_root, public_key, read_seal, signed_bytes
 from ktsafe.verify import Verdict
 from tests import sealed
 

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from ktsafe.anonymization.aims import cells_of
 from ktsafe.errors import InvalidParams
-from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions, planning
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import Turns
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.pairs import PairOfClasses
+from ktsafe.sequence.planning import clear, to_renew
 from ktsafe.sequence.step import apply
-from ktsafe.sequence.ties import planning
-from ktsafe.sequence.ties.pairs import PairOfClasses
-from ktsafe.sequence.ties.planning import clear, to_renew
+from ktsafe.sequence.step_context import StepContext
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
 

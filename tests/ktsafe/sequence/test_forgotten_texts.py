@@ -12,8 +12,8 @@ from ktsafe import PrivacyParams
 from ktsafe.graph import MISSING
 from ktsafe.sequence import SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.codes import GONE
-from ktsafe.sequence.people.sensitive_updates import _suppressed
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.sensitive_updates import _suppressed
+from ktsafe.sequence.step_context import StepContext
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 

@@ -16,7 +16,7 @@ from scipy.stats import binom, nbinom
 from ktsafe import PrivacyParams
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_options import margin_for
-from ktsafe.sequence.people.step_context import SequenceSpec
+from ktsafe.sequence.step_context import SequenceSpec
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 

@@ -18,15 +18,15 @@ from ktsafe.anonymization.request import Aim
 from ktsafe.anonymization.rewiring import SUPPORT, closeness
 from ktsafe.graph.datasets import social_feed
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence import pairs as next_edges
 from ktsafe.sequence.memory.current_release import Current
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import TURN, Turns
-from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties import pairs as next_edges
-from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
-from ktsafe.sequence.ties.planning import clear, plan_ties
+from ktsafe.sequence.pairs import PairOfClasses, show_exactly
+from ktsafe.sequence.planning import clear, plan_ties
+from ktsafe.sequence.step_context import StepContext
 from tests.feeds import slots_of
 from tests.ktsafe.anonymization.graphs import as_set
 from tests.ktsafe.sequence.world import PARAMS, World

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidParams
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence import cohorts as new_cohorts
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people import cohorts as new_cohorts
-from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
+from ktsafe.sequence.step_context import SequenceSpec, StepContext
 from tests.graphs import ALPHAS
 from tests.ktsafe.sequence import naive
 

@@ -16,8 +16,8 @@ from ktsafe.sequence import Changes, SequenceCorrupted, SequenceEngine, gate, st
 from ktsafe.sequence.memory import column_table
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties.planning import plan_ties
+from ktsafe.sequence.planning import plan_ties
+from ktsafe.sequence.step_context import StepContext
 from ktsafe.verify import verify_graph
 from tests.graphs import ALPHAS
 from tests.ktsafe.sequence import naive

@@ -12,14 +12,13 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.datasets import FeedRates, SocialNetwork
 from ktsafe.graph.numbering import edge_keys
-from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions, planning
 from ktsafe.sequence.memory.current_release import NumberList
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties import planning
-from ktsafe.sequence.ties.pairs import true_ties
-from ktsafe.sequence.ties.planning import rewire_new_edges
+from ktsafe.sequence.pairs import true_ties
+from ktsafe.sequence.planning import rewire_new_edges
+from ktsafe.sequence.step_context import StepContext
 from tests.ktsafe.sequence.world import World
 
 

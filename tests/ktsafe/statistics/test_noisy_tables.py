@@ -9,7 +9,7 @@ import pytest
 
 from ktsafe import AttributedGraph
 from ktsafe.graph.datasets import uniform
-from ktsafe.statistics.noisy_tables import (
+from ktsafe.statistics import (
     DEGREE_BINS,
     MICRO,
     SHARES_OF_PEOPLE,

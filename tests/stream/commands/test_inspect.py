@@ -11,7 +11,7 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests.ktsafe.graph.inputs.inspecting.test_inspected import EXPECTED, N_TIES, N, frames
+from tests.ktsafe.graph.inputs.test_inspected import EXPECTED, N_TIES, N, frames
 
 Write = Callable[[Path], list[str]]
 

@@ -14,7 +14,7 @@ import pytest
 from ktsafe import PrivacyParams, Schema
 from ktsafe.audit.sequence import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.errors import NotKTSafe
-from ktsafe.seals.seals import check_seals, public_key
+from ktsafe.seals import check_seals, public_key
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store_base import StateCorrupted, StateMismatch

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.seals.seals import check_seals
+from ktsafe.seals import check_seals
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store_base import StateUnusable

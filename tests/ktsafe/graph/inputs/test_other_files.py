@@ -25,8 +25,8 @@ from scipy import sparse
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.inputs import of_memory, read_network
-from ktsafe.graph.inputs.inspecting.inspected import lists_people
-from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN
+from ktsafe.graph.inputs.inspected import lists_people
+from ktsafe.graph.inputs.names import NOTHING_CHOSEN
 from tests.ktsafe.graph.inputs.drawn_networks import as_networkx, drawn
 from tests.ktsafe.graph.inputs.reading import read, refused
 

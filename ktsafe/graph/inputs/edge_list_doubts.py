@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph.inputs.spelling import is_number, is_time, value_text
-from ktsafe.graph.inputs.tables.table_files import BLANKS, UNQUOTED, DelimitedFile
+from ktsafe.graph.inputs.table_files import BLANKS, UNQUOTED, DelimitedFile
 
 TEXTS_MAX: Final = 1 << 16
 """Different texts of a column that are kept."""

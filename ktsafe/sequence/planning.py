@@ -27,8 +27,7 @@ from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import ENDED, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import TURN
-from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties.pairs import (
+from ktsafe.sequence.pairs import (
     PairOfClasses,
     at_prices,
     planned,
@@ -36,6 +35,7 @@ from ktsafe.sequence.ties.pairs import (
     show_exactly,
     true_ties,
 )
+from ktsafe.sequence.step_context import StepContext
 
 STALE_MIN = 0.02
 """Share of its ties that must have come or gone before a pair is looked at again."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, fault
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.graph.inputs.memory.in_memory import Given
+from ktsafe.graph.inputs.in_memory import Given
 from ktsafe.graph.schema_check import did_you_mean, near
 
 _DECLARE: Final = (

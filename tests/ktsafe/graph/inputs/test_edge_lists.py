@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph
+from ktsafe.graph.inputs.edge_lists import read_network
 from ktsafe.graph.inputs.network import Network
-from ktsafe.graph.inputs.tables.edge_lists import read_network
 
 ABC = {("a1", "a2"), ("a2", "a3")}
 NUMBERS = {("7", "8"), ("8", "9")}

@@ -37,7 +37,7 @@ from ktsafe.graph.inputs.spelling import is_number
 from ktsafe.graph.schema_check import Border, bucket_text, date_of, likeness
 
 if TYPE_CHECKING:
-    from ktsafe.graph.inputs.inspecting.inspected import InspectedColumn
+    from ktsafe.graph.inputs.inspected import InspectedColumn
 
 
 Type = Literal["boolean", "date", "number", "ordinal", "nominal"]

@@ -14,18 +14,9 @@ import numpy as np
 
 from ktsafe.errors import BadLines, InvalidGraph, told_lines
 from ktsafe.graph import MISSING
-from ktsafe.graph.inputs.inspecting.proposed_schema import (
-    Role,
-    Type,
-    proposed_schema,
-    role_of,
-    type_of,
-)
-from ktsafe.graph.inputs.memory.in_memory import of_memory
-from ktsafe.graph.inputs.network import Kind, Network
-from ktsafe.graph.inputs.spelling import is_number, looks_missing
-from ktsafe.graph.inputs.tables.edge_lists import among, read_network
-from ktsafe.graph.inputs.tables.names import (
+from ktsafe.graph.inputs.edge_lists import among, read_network
+from ktsafe.graph.inputs.in_memory import of_memory
+from ktsafe.graph.inputs.names import (
     ENDS,
     ID,
     NOTHING_CHOSEN,
@@ -34,8 +25,17 @@ from ktsafe.graph.inputs.tables.names import (
     end_columns,
     id_column,
 )
-from ktsafe.graph.inputs.tables.people_and_ties import People, Spelled, Ties
-from ktsafe.graph.inputs.tables.table_files import PARQUET, NamedTable, table_at
+from ktsafe.graph.inputs.network import Kind, Network
+from ktsafe.graph.inputs.people_and_ties import People, Spelled, Ties
+from ktsafe.graph.inputs.proposed_schema import (
+    Role,
+    Type,
+    proposed_schema,
+    role_of,
+    type_of,
+)
+from ktsafe.graph.inputs.spelling import is_number, looks_missing
+from ktsafe.graph.inputs.table_files import PARQUET, NamedTable, table_at
 from ktsafe.graph.schema_check import likeness
 
 EXAMPLES_MAX: Final = 3
@@ -52,7 +52,7 @@ class InspectedColumn:
     ----------
     name, type, role, why:
         What it holds, and the role that is proposed for it; see
-        `ktsafe.graph.inputs.inspecting.proposed_schema`.
+        `ktsafe.graph.inputs.proposed_schema`.
     distinct, missing:
         How many different values it has, and how many people have none.
     common:

@@ -22,7 +22,7 @@ from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.step_context import StepContext
 
 
 def exchange_values(context: StepContext, first_cohort: int) -> None:

@@ -2,7 +2,7 @@
 
 Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
 true neighbours in every class. A block begins without edges; which ties of its people are shown is
-planned with everybody else's (`ktsafe.sequence.ties.planning`).
+planned with everybody else's (`ktsafe.sequence.planning`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from ktsafe.anonymization.kt_tree import cohorts_of_class
 from ktsafe.sequence.memory.column_table import NOBODY, ROWS_AT_ONCE, among, distinct
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.step_context import StepContext, part_largest
+from ktsafe.sequence.step_context import StepContext, part_largest
 
 PUBLISHED_END = 2**62
 """Published ids are drawn below this."""

@@ -12,9 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.graph.inputs.tables.edge_lists import read_network
-from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
-from ktsafe.graph.inputs.tables.table_files import table_at
+from ktsafe.graph.inputs.edge_lists import read_network
+from ktsafe.graph.inputs.people_and_ties import People, Ties
+from ktsafe.graph.inputs.table_files import table_at
 
 Found = tuple[dict[str, int], dict[str, list[str | None]], BadLines]
 

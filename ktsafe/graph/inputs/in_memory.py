@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph, fault, raise_together
 from ktsafe.graph import NONE, AttributedGraph
+from ktsafe.graph.inputs.names import NOTHING_CHOSEN, end_columns, id_column
 from ktsafe.graph.inputs.network import Kind, Network
 from ktsafe.graph.inputs.spelling import code_text, id_text, of_numpy, spelt_twice, value_text
-from ktsafe.graph.inputs.tables.names import NOTHING_CHOSEN, end_columns, id_column
 
 
 def is_frame(table: Any) -> bool:

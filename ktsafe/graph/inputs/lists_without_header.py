@@ -1,6 +1,6 @@
 """Find separator and first line of ties without a header.
 
-Both are decided by all lines; see `ktsafe.graph.inputs.tables.edge_lists`.
+Both are decided by all lines; see `ktsafe.graph.inputs.edge_lists`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Final
 import numpy as np
 
 from ktsafe.errors import BadLines, InvalidGraph
-from ktsafe.graph.inputs.spelling import id_text, is_measure
-from ktsafe.graph.inputs.tables.edge_list_doubts import (
+from ktsafe.graph.inputs.edge_list_doubts import (
     EARLY_MAX,
     WORD,
     Lines,
@@ -23,9 +22,10 @@ from ktsafe.graph.inputs.tables.edge_list_doubts import (
     form,
     refuse_lines,
 )
-from ktsafe.graph.inputs.tables.names import ENDS, Chosen, end_columns, is_word_of_names
-from ktsafe.graph.inputs.tables.people_and_ties import NO_END, Spelled, tell_spelt_twice
-from ktsafe.graph.inputs.tables.table_files import (
+from ktsafe.graph.inputs.names import ENDS, Chosen, end_columns, is_word_of_names
+from ktsafe.graph.inputs.people_and_ties import NO_END, Spelled, tell_spelt_twice
+from ktsafe.graph.inputs.spelling import id_text, is_measure
+from ktsafe.graph.inputs.table_files import (
     BLANKS,
     COMMENTS,
     MARKS,

@@ -7,6 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, InvalidGraph
+from ktsafe.graph.inputs.names import (
+    ENDS,
+    ID,
+    NOTHING_CHOSEN,
+    Chosen,
+    column_of,
+    end_columns,
+    id_column,
+)
 from ktsafe.graph.inputs.spelling import (
     BOOLEANS,
     as_given,
@@ -18,16 +27,7 @@ from ktsafe.graph.inputs.spelling import (
     looks_missing,
     value_text,
 )
-from ktsafe.graph.inputs.tables.names import (
-    ENDS,
-    ID,
-    NOTHING_CHOSEN,
-    Chosen,
-    column_of,
-    end_columns,
-    id_column,
-)
-from ktsafe.graph.inputs.tables.table_files import NamedTable, table_at
+from ktsafe.graph.inputs.table_files import NamedTable, table_at
 
 
 class Spelled:
@@ -106,7 +106,7 @@ def tell_spelt_twice(
 
 # Tables of people and their attributes, and of ties.
 #
-# Columns are found by their names (`ktsafe.graph.inputs.tables.names`), cells have one text
+# Columns are found by their names (`ktsafe.graph.inputs.names`), cells have one text
 # whatever they come as (`ktsafe.graph.inputs.spelling`), and every row must have a cell for each
 # column. What is wrong with rows is told by their lines, in Parquet by their numbers, all at once;
 # never what is in them.
@@ -248,7 +248,7 @@ class Ties:
     chosen:
         What `--columns` says.
     are_numbers:
-        Whether all ids are numbers, see `ktsafe.graph.inputs.tables.names.end_columns`.
+        Whether all ids are numbers, see `ktsafe.graph.inputs.names.end_columns`.
     kind:
         The column with the kind of a tie, if that is asked for.
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
 from ktsafe.errors import BadLines, InvalidGraph
+from ktsafe.graph.inputs.names import check_names, end_columns, id_column
 from ktsafe.graph.inputs.network import Kind
-from ktsafe.graph.inputs.tables.names import check_names, end_columns, id_column
 
 BLANKS: Final = " "
 """Blanks and TABs, any number of them."""

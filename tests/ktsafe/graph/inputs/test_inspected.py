@@ -11,7 +11,7 @@ import pytest
 
 import ktsafe
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph.inputs.inspecting import InspectedColumn, Inspection, inspect
+from ktsafe.graph.inputs.inspected import InspectedColumn, Inspection, inspect
 
 N = 1_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ktsafe.graph.inputs.inspecting.proposed_schema import guarded, role_of, type_of
+from ktsafe.graph.inputs.proposed_schema import guarded, role_of, type_of
 
 TYPES = [
     ("partner", ["true", "false"], "boolean"),

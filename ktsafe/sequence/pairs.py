@@ -19,7 +19,7 @@ from ktsafe.sequence.memory.column_table import NOBODY, Integers, among, positio
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.turns import TURN
-from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.step_context import StepContext
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

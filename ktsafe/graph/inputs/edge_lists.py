@@ -5,7 +5,7 @@ Comments begin with `#`, `%` or `//`.
 What separates, and whether the first line is a header, is decided by all lines:
 
 1. All lines have equally many columns, by one separator; anything else is refused by line.
-2. A first line that names the ends of ties (`ktsafe.graph.inputs.tables.names`) is a header.
+2. A first line that names the ends of ties (`ktsafe.graph.inputs.names`) is a header.
 3. Otherwise it is one if it is no number where all other lines are, or if it is made of words such
    as `user_id` that stand in no other line; such a header is refused, since it does not say which
    columns hold the ends. It is a tie if an id of it stands in another line, too, or if it has
@@ -32,16 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import BadLines, InvalidGraph, raise_together, told_lines
-from ktsafe.graph.inputs.network import Network
-from ktsafe.graph.inputs.spelling import id_text
-from ktsafe.graph.inputs.tables.edge_list_doubts import (
+from ktsafe.graph.inputs.edge_list_doubts import (
     Lines,
     refuse_comments,
     refuse_metis,
     says_directed,
 )
-from ktsafe.graph.inputs.tables.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
-from ktsafe.graph.inputs.tables.names import (
+from ktsafe.graph.inputs.lists_without_header import ambiguous, as_ties, cut, rows_of, shape
+from ktsafe.graph.inputs.names import (
     ENDS,
     NOTHING_CHOSEN,
     Chosen,
@@ -50,9 +48,11 @@ from ktsafe.graph.inputs.tables.names import (
     end_columns,
     plain,
 )
-from ktsafe.graph.inputs.tables.other_files import refuse_by_name
-from ktsafe.graph.inputs.tables.people_and_ties import People, Ties
-from ktsafe.graph.inputs.tables.table_files import (
+from ktsafe.graph.inputs.network import Network
+from ktsafe.graph.inputs.other_files import refuse_by_name
+from ktsafe.graph.inputs.people_and_ties import People, Ties
+from ktsafe.graph.inputs.spelling import id_text
+from ktsafe.graph.inputs.table_files import (
     MARKS,
     PARQUET,
     DelimitedFile,

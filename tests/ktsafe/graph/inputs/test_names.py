@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ktsafe.errors import InvalidGraph, InvalidParams
-from ktsafe.graph.inputs.tables.names import (
+from ktsafe.graph.inputs.names import (
     check_names,
     chosen_columns,
     column_of,

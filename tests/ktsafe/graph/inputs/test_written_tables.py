@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ktsafe.graph.inputs.tables import written_lists
-from tests.ktsafe.graph.inputs.tables.written_tables import WRITERS, outcome
+from tests.ktsafe.graph.inputs import written_lists
+from tests.ktsafe.graph.inputs.written_tables import WRITERS, outcome
 
 SEEDS = 40
 LISTS = 800

@@ -1,1 +1,0 @@
-"""Networks in memory: graphs of other libraries, and data frames."""

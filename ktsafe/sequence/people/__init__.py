@@ -1,1 +1,0 @@
-"""People of a sequence: births, departures, changes of their attributes."""
