@@ -147,19 +147,6 @@ def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
     sink.close()
 
 
-def test_damaged_release_is_not_read(tmp_path: Path) -> None:
-    """A release whose bytes changed after publication is refused by the reader."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
-    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
-    sink.close()
-    (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
-    with pytest.raises(SinkConflict):
-        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
-    with pytest.raises(SinkConflict):
-        list(FileReleaseReader(tmp_path / "releases").check())
-
-
 def test_a_sink_knows_its_last_release_by_every_byte(tmp_path: Path) -> None:
     """A table that somebody changed there is found at the start, and nothing is published after."""
     sink = FileReleaseSink(tmp_path / "releases")
@@ -183,18 +170,6 @@ def test_foreign_files_in_the_folder(tmp_path: Path) -> None:
     with pytest.raises(SinkConflict):
         sink.last()
     sink.close()
-
-
-def test_times_of_published_files(tmp_path: Path) -> None:
-    """Files carry the nominal time, so that nobody sees when a release was built."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
-    bundle = stage(tmp_path / "staging", "s-0001", FILES, 1_234_567_890_000)
-    sink.publish(bundle)
-    sink.close()
-    folder = tmp_path / "releases" / "s-0001"
-    times = {path.stat().st_mtime for path in (folder, *folder.iterdir())}
-    assert times == {1_234_567_890.0}
 
 
 def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

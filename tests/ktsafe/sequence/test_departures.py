@@ -98,20 +98,6 @@ def test_a_leaver_looks_like_the_stayer_it_would_have_been() -> None:
     assert np.abs(apart.mean(axis=0)).max() < 0.15
 
 
-def test_a_place_shows_its_value_for_as_long_as_it_is_there() -> None:
-    """Over all later releases, whoever else changes, a place that was left keeps its values."""
-    world, rng = World(160, 300, 6, sensitive=0.3), np.random.default_rng(0)
-    sequence = world.begin()
-    kept: dict[int, tuple[str, ...]] = {}
-    for _ in range(10):
-        before = naive.published(sequence)[0]
-        step = sequence.advance(world.change(ties=2, leaves=3, moves=2, joins=3), rng)
-        after = naive.published(sequence)[0]
-        kept |= {v: before[v] for v in step.vacated.tolist()}
-        assert all(after[v] == values for v, values in kept.items() if v in after)
-    assert {values[-1] for values in kept.values()} == {"ill", "well"}
-
-
 def test_what_was_vacated_is_undone_with_the_release() -> None:
     """The list is of the last release only, and the same after recovery from pages."""
     world = World(60, 90, 7)
@@ -123,25 +109,6 @@ def test_what_was_vacated_is_undone_with_the_release() -> None:
     assert len(steps[0].vacated) > 0
     nothing = sequence.advance(world.change(ties=0), np.random.default_rng(2))
     assert nothing.vacated.tolist() == []
-
-
-def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only() -> None:
-    """Quasi-identifier and sensitive value change at once: the place that is left tells neither."""
-    values = [("x", "1", "well")] * 9
-    first = Changes(joined=np.arange(9), joined_values=values)
-    options = SequenceOptions(effort="fast", margin=0)
-    sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
-    before = naive.published(sequence)[0]
-    cohorts = sequence.cohorts().tolist()
-    keys = sequence.released().keys.tolist()
-    group = [key for key, label in zip(keys, cohorts, strict=True) if label == cohorts[0]]
-    moved = [("y", "1", "ill"), *[("y", "1", "well")] * (len(group) - 1)]
-    changes = Changes(changed=np.array(sorted(group)), changed_values=moved)
-    step = sequence.advance(changes, np.random.default_rng(1))
-    after = naive.published(sequence)[0]
-    assert len(step.vacated) == len(group)
-    assert all(after[v] == before[v] for v in step.vacated.tolist() if v in after)
-    assert sorted(after[v][-1] for v in after.keys() - before.keys()).count("ill") == 1
 
 
 @settings(max_examples=40, deadline=None)

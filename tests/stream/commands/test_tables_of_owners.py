@@ -102,16 +102,6 @@ def test_a_column_twice_is_refused_by_all_commands(
     assert not (site / "o").exists()
 
 
-def test_what_looks_missing_is_said(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, and it is a value all the same."""
-    text = (site / "v.csv").read_text()
-    (site / "v.csv").write_text(text.replace(",f,", ",NULL,"))
-    words = [*ANONYMIZE.format("o").split(), "--vertices", "v.csv", *COLUMNS]
-    assert run_command(words) == Exit.OK
-    assert "note: 'gender' has 'NULL', which may mean that it is missing" in capsys.readouterr().out
-    assert "NULL" in (site / "o" / "vertices.csv").read_text()
-
-
 def test_codes_are_never_told_as_ranges(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is declared nominal is told in groups of values, and in the written schema, too."""
     frame = pd.read_csv("v.csv")

@@ -32,6 +32,17 @@ def test_a_mapping_is_lost_only_if_it_is(
         owners_of(record, tmp_path)
 
 
+@pytest.mark.parametrize("n_vertices", [1, 3])
+def test_a_mapping_of_more_or_fewer_vertices_is_lost(tmp_path: Path, n_vertices: int) -> None:
+    """It is that of another release."""
+    (tmp_path / "000001").mkdir()
+    rows = b"released_id,original_id\r\na,ann\r\nb,\r\n"
+    (tmp_path / "000001/mapping.csv").write_bytes(rows)
+    record: Any = SimpleNamespace(release_id="000001", n_vertices=n_vertices)
+    with pytest.raises(StateCorrupted):
+        owners_of(record, tmp_path)
+
+
 OLD, NEW = b"released_id,original_id\r\na,ann\r\n", b"released_id,original_id\r\na,\r\n"
 
 

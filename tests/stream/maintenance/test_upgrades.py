@@ -105,34 +105,6 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
     assert run_command(["audit", str(releases), "--map", str(tmp_path / "state/audit")]) == Exit.OK
 
 
-def test_the_greatest_age_may_change_in_the_midst_of_a_sequence(tmp_path: Path) -> None:
-    """Lower, it is promised again once nothing is older; the sequence goes on."""
-    config, releases = converted(OLDER[-1], tmp_path), tmp_path / "releases"
-    sequence_ids, lags, ages = [], [], []
-    for i, max_age in enumerate((40, 3)):
-        text = config.read_text().partition("\n[sequence]")[0]
-        config.write_text(f"{text}\n[sequence]\nmax_age = {max_age}\n")
-        with (tmp_path / "feed.jsonl").open("a") as feed:
-            feed.write(further(12) if i else (tmp_path / "later.jsonl").read_text())
-        assert run_command(["state", "check", str(config)]) == Exit.OK
-        assert run_command(["run", str(config), "--drain"]) == Exit.OK
-    for path in sorted(releases.glob("*/manifest.json")):
-        manifest = json.loads(path.read_text())
-        sequence_ids.append(manifest["sequence_id"])
-        lags.append(manifest.get("lag"))
-        dark = {tuple(pair) for pair in manifest.get("dark", ())}
-        planned = manifest.get("planned") or [(0, 0, 0)]
-        ages.append(max(ago for *pair, ago in planned if tuple(pair) not in dark))
-    assert len(set(sequence_ids)) == 1
-    assert lags[-1] == 3
-    lowered = len(lags) - lags[::-1].index(40)
-    assert lags[lowered] == "none"
-    assert all(lag == 3 for lag in lags[-6:])
-    assert max(ages[-6:]) < 3
-    assert max(ages[:lowered]) > 3
-    assert run_command(["audit", str(releases), "--map", str(tmp_path / "state/audit")]) == Exit.OK
-
-
 def test_check_and_run_agree_on_another_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,15 +77,6 @@ def ask(
         connection.close()
 
 
-def test_metrics_are_served(server: StatusServer, metrics: PrometheusMetrics) -> None:
-    """/metrics shows what the service told, in the text format."""
-    metrics.dead_letter("late", 3)
-    code, headers, body = ask(server, "/metrics")
-    assert code == 200
-    assert headers["Content-Type"].startswith("text/plain")
-    assert 'ktsafe_dead_letters_total{reason="late"} 3.0' in body
-
-
 def test_health_follows_the_main_loop(
     server: StatusServer, metrics: PrometheusMetrics, clock: Clock
 ) -> None:

@@ -125,16 +125,6 @@ def test_level_applies_to_ours_and_libraries_speak_from_warning_on() -> None:
     assert [line["event"] for line in json_lines(stream)] == ["round", "broker:9092 unreachable"]
 
 
-def test_level_error_silences_warnings() -> None:
-    """With level error only errors of ours appear."""
-    stream = io.StringIO()
-    logs.configure(level="error", format="json", stream=stream)
-    log = logs.get_logger("ktsafe.state.rocksdb")
-    log.warning("slow")
-    log.error("broken")
-    assert [line["event"] for line in json_lines(stream)] == ["broken"]
-
-
 def test_configuring_again_replaces() -> None:
     """Two calls give one line per event, on the second stream."""
     first, second = io.StringIO(), io.StringIO()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
 from tests.ktsafe.assess.releases.naive_receipt import counted, rows
-from tests.ktsafe.assess.report.examples import Page
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]
 
@@ -82,20 +80,6 @@ def test_run_again_it_publishes_nothing_and_says_the_same(demo, capsys):
     table = describe_life(convert(worth["over_time"], Life))
     assert all(one.nominal_time[:10] in table for one in releases(demo))
     assert f"mean of {len(rows)} releases: F1 " in table
-
-
-def test_it_writes_a_report_in_which_nobody_is_named(demo):
-    """All releases on one page, with a score: no id of a person and no value of an attribute."""
-    found = Page((demo / "demo" / "report.html").read_text())
-    assert "4 releases of sequence" in found.words
-    assert "of 100" in found.words
-    rows = [line.split(",") for line in (demo / "demo" / "vertices.csv").read_text().splitlines()]
-    named = {word for row in rows[1:] for word in row} - {"none", "-", "m", "x", "f"}
-    with (demo / "state" / "audit" / releases(demo)[-1].release_id / "mapping.csv").open() as file:
-        named |= {word for line in file for word in line.strip().split(",")[:1]}
-    assert {"p0", "depression"} <= named
-    words = set(re.findall(r"[\w+-]+", found.words))
-    assert named & words == set()
 
 
 def receipt(demo: Path, person: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

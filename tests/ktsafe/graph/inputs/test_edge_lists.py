@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import os
-import random
 import threading
 from pathlib import Path
 
 import networkx as nx
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -309,88 +305,3 @@ def test_what_networkx_writes_is_read_or_refused(
         return
     assert pairs(network) == expected
     assert set(network.ids) == {end for u, v, _ in rows for end in (u, v)}
-
-
-def test_random_lists_are_rarely_refused(tmp_path: Path) -> None:
-    """Of lists of ties as programs write them, nearly all are read."""
-    rng = np.random.default_rng(1)
-    read_n = 0
-    for i in range(300):
-        graph = nx.gnm_random_graph(20, 40, seed=i)
-        names = [
-            str,
-            "p{}".format,
-            lambda v: "abcdefghijklmnopqrst"[v],
-            lambda v: f"Ann {'xyzuvwabcdefghijklmn'[v]}",
-        ]
-        name = names[i % 4]
-        graph = nx.relabel_nodes(graph, {v: name(v) for v in graph})
-        nx.set_edge_attributes(graph, {e: int(rng.integers(1, 6)) for e in graph.edges}, "w")
-        separator = " \t,"[i % 3] if i % 4 < 3 else "\t,"[i % 2]
-        nx.write_edgelist(
-            graph, tmp_path / "net", delimiter=separator, data=["w"] if i % 5 else False
-        )
-        try:
-            network = read_network(tmp_path / "net")
-        except InvalidGraph:
-            continue
-        read_n += 1
-        assert pairs(network) == {tuple(sorted(edge)) for edge in graph.edges}
-    assert read_n >= 294
-
-
-WORDS = ("ann", "bo", "cy", "dee", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "lea")
-KINDS = {
-    "numbers": str,
-    "zeros": "{:03d}".format,
-    "words": WORDS.__getitem__,
-    "names": lambda i: (
-        f"{WORDS[i].title()} {('Lee', 'Day', 'Lee, Jr.', chr(79) + chr(39) + 'Hara')[i % 4]}"
-    ),
-    "addresses": "u{}@x.org".format,
-    "great": lambda i: str(2**60 + 7 * i),
-    "mixed": lambda i: (str(i), f"n{i}", f"n-{i}", f"#{i}", f"x y{i}")[i % 5],
-}
-HEADERS = (
-    *(("source", "target"), ("From", "To"), ("id_1", "id_2"), ("follower", "followed"), None, None),
-    *(("alpha", "beta"), ("writer", "reader"), ("who", "whom"), ("u", "v"), ("Quelle", "Ziel")),
-)
-BESIDE = {
-    "weight": lambda i: 1 + i % 5,
-    "share": lambda i: i / 7,
-    "day": "2026-01-{:02d}".format,
-    "kind": lambda i: ("friend", "foe")[i % 2],
-}
-
-
-def test_what_pandas_writes_is_read_or_refused(tmp_path: Path) -> None:
-    """Never another network, whatever ids, separators, headers and columns beside there are."""
-    outcomes = {"read": 0, "refused": 0}
-    for seed in range(600):
-        dice = random.Random(seed)
-        name = KINDS[dice.choice(sorted(KINDS))]
-        rows = [
-            (name(dice.randrange(12)), name(dice.randrange(12))) for _ in range(dice.randint(2, 20))
-        ]
-        header = dice.choice(HEADERS)
-        frame = pd.DataFrame(rows, columns=header or ("a", "b"))
-        if beside := dice.choice([*BESIDE, ""]):
-            column = [BESIDE[beside](dice.randint(10, 28)) for _ in rows]
-            frame.insert(dice.choice([0, 2]) if header else 2, beside, column)
-        quoting = dice.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-        frame.to_csv(
-            tmp_path / "net",
-            sep=dice.choice(",;\t| "),
-            index=header is not None and dice.random() < 0.3,
-            header=header is not None,
-            quoting=quoting,
-        )
-        try:
-            network = read_network(tmp_path / "net")
-        except InvalidGraph:
-            outcomes["refused"] += 1
-            continue
-        outcomes["read"] += 1
-        assert pairs(network) == {tuple(sorted(row)) for row in rows if row[0] != row[1]}, seed
-        assert set(network.ids) == {end for row in rows for end in row}, seed
-    assert outcomes["read"] > 250

@@ -165,19 +165,6 @@ def test_ends_of_ties_may_be_written_otherwise() -> None:
         assert (network.ids, network.edges.tolist()) == (["747", "12", "3"], [[0, 1], [1, 2]])
 
 
-@pytest.mark.parametrize("id_name", ["id", "Id", "user_id", "node", "name", ":ID"])
-@pytest.mark.parametrize(
-    "ends", [("source", "target"), ("Source", "Target"), ("from", "to"), (":START_ID", ":END_ID")]
-)
-def test_columns_are_found_as_in_files(id_name: str, ends: tuple[str, str]) -> None:
-    """By the names that other programs give them; the other columns are attributes."""
-    people = pl.DataFrame({"age": [3, 4], id_name: ["a", "b"]})
-    ties = pl.DataFrame({"since": [2020], ends[0]: ["a"], ends[1]: ["b"]})
-    network = of_memory(ties, people)
-    assert (network.ids, network.columns) == (["a", "b"], {"age": ["3", "4"]})
-    assert (network.edges.tolist(), network.ignored) == ([[0, 1]], ("since",))
-
-
 def test_columns_that_may_both_be_meant_are_named() -> None:
     """Rather than guessed; `id`, `source` and `target` are always meant."""
     people = pl.DataFrame({"user": ["a", "b"], "person": ["c", "d"]})
