@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Iterable
@@ -76,6 +77,23 @@ def test_what_is_no_regular_file_is_neither_read_nor_published(
     with pytest.raises(SinkConflict):
         sink.publish(other)
     sink.close()
+
+
+def test_what_is_listed_is_published_and_read_once(tmp_path: Path) -> None:
+    """A file less than the manifest lists is refused; so is a copy of other bytes by that name."""
+    for name in ("one", "other"):
+        files = {**FILES, "edges.csv": FILES["edges.csv"] * (1 + (name == "other"))}
+        sink = FileReleaseSink(tmp_path / name)
+        sink.open()
+        bundle = stage(tmp_path / "staging" / name, "s-0001", files)
+        with pytest.raises(SinkConflict, match="not those that its manifest lists"):
+            sink.publish(dataclasses.replace(bundle, files=bundle.files[:-1]))
+        sink.publish(bundle)
+        sink.close()
+    for _ in range(2):
+        assert len(list(FileReleaseReader(tmp_path / "one").read(tmp_path / "out"))) == 1
+    with pytest.raises(SinkConflict, match="it holds other bytes"):
+        list(FileReleaseReader(tmp_path / "other").read(tmp_path / "out"))
 
 
 @pytest.mark.parametrize("name", [MANIFEST, "edges.csv"])

@@ -101,18 +101,19 @@ def test_nothing_is_told_twice(tmp_path: Path, graphs: list[Graph]) -> None:
     assert len(set(times)) == len(DATES) + 1
 
 
-def test_a_dump_that_is_written_otherwise_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("column", NAMES)
+def test_a_dump_that_is_written_otherwise_is_refused(tmp_path: Path, column: str) -> None:
     """More than a fifth of the people have another value in one column; it may be meant."""
     people = {f"p{i}": {"gender": "fm"[i % 2], "city": "A"} for i in range(60)}
     ties = {(f"p{i}", f"p{i + 1}") for i in range(10, 20)}
     write_dump(tmp_path, DATES[0], (people, ties), NAMES)
     for changed, is_refused in ((12, False), (13, True)):
-        other = {**people, **{f"p{i}": {"gender": "x", "city": "A"} for i in range(changed)}}
+        other = {**people, **{f"p{i}": {**people[f"p{i}"], column: "x"} for i in range(changed)}}
         write_dump(tmp_path, DATES[1], (other, ties), NAMES)
         source = source_of(tmp_path, change_max=0.2)
         source.open({}, {})
         if is_refused:
-            with pytest.raises(Misconfigured, match=r"another 'gender'.*release\.change_max"):
+            with pytest.raises(Misconfigured, match=rf"another '{column}'.*release\.change_max"):
                 read(source)
             source = source_of(tmp_path, change_max=1.0)
             source.open({}, {})
