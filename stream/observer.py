@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from ktsafe.stream.files.release_figures import ReleaseFigures
-from ktsafe.stream.workers.pool import WorkInParts
+from ktsafe.stream.process.pool import WorkInParts
 
 
 class Observer:

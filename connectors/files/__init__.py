@@ -1,5 +1,6 @@
-"""Files: a source of events, and sinks of releases and dead letters."""
+"""Files: sources of events and dumps, sinks of releases and dead letters."""
 
+from ktsafe.connectors.files.dumps import Dump, places
 from ktsafe.connectors.files.file_source import FileSource
 from ktsafe.connectors.files.sinks import (
     FileDeadLetterSink,
@@ -7,11 +8,15 @@ from ktsafe.connectors.files.sinks import (
     FileReleaseSink,
     blank_dead_letters,
 )
+from ktsafe.connectors.files.snapshot_source import SnapshotSource
 
 __all__ = [
+    "Dump",
     "FileDeadLetterSink",
     "FileReleaseReader",
     "FileReleaseSink",
     "FileSource",
+    "SnapshotSource",
     "blank_dead_letters",
+    "places",
 ]

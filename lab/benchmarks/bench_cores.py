@@ -35,7 +35,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
-from ktsafe.stream.workers.pool import InPlace, Workers, timed
+from ktsafe.stream.process.pool import InPlace, Workers, timed
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_sequence import churn
 
@@ -123,7 +123,7 @@ def clustered(graph: AttributedGraph, options: AnonymizeOptions, count: int) -> 
     import psutil  # noqa: PLC0415
     from distributed import LocalCluster  # noqa: PLC0415
 
-    from ktsafe.stream.workers import on_dask  # noqa: PLC0415
+    from ktsafe.stream.process import on_dask  # noqa: PLC0415
 
     written, read = on_dask._written, []
 

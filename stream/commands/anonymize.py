@@ -45,7 +45,7 @@ from ktsafe.stream.process.command_line import (
     say,
     words_of,
 )
-from ktsafe.stream.workers.pool import Workers
+from ktsafe.stream.process.pool import Workers
 
 if TYPE_CHECKING:
     from ktsafe.anonymization.anonymization import Anonymized

@@ -115,7 +115,7 @@ def next_release(
 
 def _check_there(*files: Path) -> None:
     """Refuse missing files, and files with names that hide their content."""
-    from ktsafe.connectors.snapshots.dumps import SUFFIXES
+    from ktsafe.connectors.files.dumps import SUFFIXES
 
     for path in files:
         if not path.is_file():

@@ -128,7 +128,7 @@ class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshot
 
     def source(self, site: Site, *, drain: bool) -> Source:
         """Return a source that compares each dump with the one before."""
-        from ktsafe.connectors.snapshots import SnapshotSource
+        from ktsafe.connectors.files import SnapshotSource
         from ktsafe.stream.ingest.own_tables import OwnTables
 
         return SnapshotSource(

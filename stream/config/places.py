@@ -2,7 +2,7 @@
 
 store/          the true graph and the ledger (`ktsafe.state.rocksdb`)
 staging/<id>/   bytes of the last release: the sink has not confirmed it, or may lose it
-tasks/          what tasks on a Dask cluster read, as long as they run (`ktsafe.stream.workers`)
+tasks/          what tasks on a Dask cluster read, while they run (`ktsafe.stream.process.pool`)
 audit/<id>/     the private mapping of a release, and its cost
 control.sock    the control socket of the running service (`ktsafe.stream.service.control`)
 """

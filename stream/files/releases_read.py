@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -39,9 +39,6 @@ from ktsafe.stream.files.release_tables import (
     holds_table,
     read_statistics,
 )
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 FILES: Final = frozenset(
     {"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS, README}
@@ -239,26 +236,6 @@ class Release:
             column = self.columns[name]
             coded[:, j] = np.fromiter(map(number.__getitem__, column), np.int64, len(column))
         return coded, meanings
-
-    def edge_index(self) -> NDArray[np.int64]:
-        """Return both directions of every tie for PyTorch Geometric, shape (2, 2m).
-
-        `torch.from_numpy(release.edge_index())` shares its memory. For igraph: `igraph.Graph(
-        n=len(release.ids), edges=release.edges)`.
-        """
-        both = np.concatenate((self.edges, self.edges[:, ::-1]))
-        return np.ascontiguousarray(both.T)
-
-    def to_networkx(self) -> nx.Graph:
-        """Return the release as a networkx graph by released id."""
-        import networkx as nx  # noqa: PLC0415 -- only callers that need its graphs wait for it
-
-        graph = nx.Graph()
-        names = list(self.ids)
-        for v, name in enumerate(names):
-            graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
-        graph.add_edges_from((names[u], names[v]) for u, v in self.edges.tolist())
-        return graph
 
 
 def why_withdrawn(folder: Path) -> str | None:

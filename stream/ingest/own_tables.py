@@ -52,7 +52,7 @@ class StoredTexts(dict[str | None, str | None]):
 #
 # Text in columns, plain or gzipped, and Parquet.
 #
-# Implements `ktsafe.connectors.snapshots.dumps.TableReader`. Parquet files are an owner's own here,
+# Implements `ktsafe.connectors.files.dumps.TableReader`. Parquet files are an owner's own here,
 # and are read in this process; for those of others see `ktsafe.stream.files.release_tables`.
 
 KIND: Final = "kind"

@@ -9,7 +9,7 @@ from typing import Final
 
 from ktsafe.stream.files.release_figures import ReleaseFigures
 from ktsafe.stream.observer import Observer
-from ktsafe.stream.workers.pool import WorkInParts
+from ktsafe.stream.process.pool import WorkInParts
 
 PUBLISHED_MAX: Final = 1_000
 """Releases remembered: a service runs for years."""

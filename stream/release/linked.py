@@ -51,6 +51,7 @@ from ktsafe.stream.files.private_audits import check_recorded, check_there, owne
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.process.pool import ONE_PER_CORE, Workers
 from ktsafe.stream.release.audits import audited, true_graph
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed
@@ -61,7 +62,6 @@ from ktsafe.stream.release.true_changes import (
     check_spelt_as_before,
     told_once,
 )
-from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
 log = get_logger(__name__)
 

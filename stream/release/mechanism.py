@@ -34,8 +34,8 @@ from ktsafe.statistics import TrueChanges
 from ktsafe.stream.files.audit_model import SequenceCost
 from ktsafe.stream.files.releases_write import Planned
 from ktsafe.stream.ingest.events import TIME_US_MAX
+from ktsafe.stream.process.pool import WorkInParts
 from ktsafe.stream.slots import rfc3339
-from ktsafe.stream.workers.pool import WorkInParts
 
 if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict

@@ -39,13 +39,13 @@ from ktsafe.stream.monitoring.progress import live_display
 from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import logs
+from ktsafe.stream.process.pool import Workers
 from ktsafe.stream.process.process import one_heap
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
 from ktsafe.stream.service.slot_clock import LoopSettings
-from ktsafe.stream.workers.pool import Workers
 
 log = logs.get_logger(__name__)
 

@@ -24,8 +24,8 @@ from typing import Final
 import msgspec
 
 from ktsafe.connectors.base import Misconfigured
-from ktsafe.connectors.snapshots import Dump, SnapshotSource, places
-from ktsafe.connectors.snapshots.dumps import remove
+from ktsafe.connectors.files import Dump, SnapshotSource, places
+from ktsafe.connectors.files.dumps import remove
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import Schema
 from ktsafe.graph.inputs.names import NOTHING_CHOSEN, Chosen

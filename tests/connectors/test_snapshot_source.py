@@ -12,7 +12,7 @@ import pytest
 
 from ktsafe import Schema
 from ktsafe.connectors.base import Misconfigured, OffsetLost, Record, SourceMismatch, TopicPartition
-from ktsafe.connectors.snapshots import SnapshotSource
+from ktsafe.connectors.files import SnapshotSource
 from ktsafe.stream.ingest.own_tables import OwnTables
 from tests.dumps import NOTHING, write_dump
 from tests.feeds import Graph, fold

@@ -169,7 +169,6 @@ class Release:
         (self._folder / "manifest.json").write_bytes(manifest)
         try:
             release = read_release(self._folder)
-            release.to_networkx()
             parts = release.quasi_identifiers(), release.is_sensitive(), release.edges
             verify(*parts, release.params).failures(10)
         except KtsafeError as error:

@@ -29,7 +29,7 @@ from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.stream.files.audit_model import Utility
 from ktsafe.stream.files.release_figures import WORTH, worth_of
 from ktsafe.stream.process import logs
-from ktsafe.stream.workers.pool import Workers
+from ktsafe.stream.process.pool import Workers
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]

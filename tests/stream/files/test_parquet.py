@@ -9,8 +9,6 @@ from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
-import networkx as nx
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -218,14 +216,6 @@ def test_arrays_for_other_libraries(tmp_path):
     )
     release = read_release(written(tmp_path / "r", graph))
     assert isinstance(release, Release)
-    index = release.edge_index()
-    assert index.shape == (2, 4)
-    assert index.dtype == np.int64
-    assert index.flags.c_contiguous
-    found = nx.DiGraph(index.T.tolist())
-    named = nx.relabel_nodes(found.to_undirected(), dict(enumerate(release.ids)))
-    assert nx.utils.edges_equal(named.edges, release.to_networkx().edges)
-    assert all(found.has_edge(v, u) for u, v in found.edges)
     codes, meanings = release.codes()
     for j, name in enumerate(meanings):
         assert [meanings[name][code] for code in codes[:, j]] == release.columns[name]

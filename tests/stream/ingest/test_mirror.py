@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from ktsafe import Schema
-from ktsafe.connectors.snapshots.dumps import place_of, read_dump
+from ktsafe.connectors.files.dumps import place_of, read_dump
 from ktsafe.reader.published import StudiedRelease
 from ktsafe.state import store as stores
 from ktsafe.state.changes import Stamp, VertexUpsert

@@ -32,7 +32,7 @@ from ktsafe.stream.monitoring.metrics_table import (
     WITHHELD_REASONS,
 )
 from ktsafe.stream.observer import Observer
-from ktsafe.stream.workers.pool import WorkInParts
+from ktsafe.stream.process.pool import WorkInParts
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6}

@@ -27,6 +27,7 @@ from ktsafe.stream.files.releases_write import release_id
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.observer import Observer, Observers
+from ktsafe.stream.process.pool import Workers
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.mechanism import Built, DueRelease
 from ktsafe.stream.release.publish import Executor
@@ -34,7 +35,6 @@ from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
 from ktsafe.stream.service.slot_clock import LoopSettings
 from ktsafe.stream.slots import Clocks, FixedSlots, Slots
-from ktsafe.stream.workers.pool import Workers
 from tests import feeds
 from tests.memory_connectors import (
     Crash,

@@ -19,9 +19,9 @@ from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.stream.config.connector_kinds import check_scheduler
 from ktsafe.stream.errors import ConfigError
-from ktsafe.stream.workers import on_dask
-from ktsafe.stream.workers.on_dask import WorkerRefuses, WorkersLost
-from ktsafe.stream.workers.pool import Workers
+from ktsafe.stream.process import on_dask
+from ktsafe.stream.process.on_dask import WorkerRefuses, WorkersLost
+from ktsafe.stream.process.pool import Workers
 from tests.stream.workers.cluster import Deadly, dying_once, local_cluster, program, who
 
 GRAPH = uniform(400, 2000, rng=np.random.default_rng(3), n_tuples=4)

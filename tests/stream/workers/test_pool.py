@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ktsafe.stream.workers.pool import Workers
+from ktsafe.stream.process.pool import Workers
 
 
 @pytest.mark.parametrize("threads", [1, 3])

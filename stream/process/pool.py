@@ -82,7 +82,7 @@ class Workers:
         began_s = time.thread_time()
         if self.dask:
             # Needed here alone, and not installed with all else.
-            from ktsafe.stream.workers.on_dask import dask_workers  # noqa: PLC0415
+            from ktsafe.stream.process.on_dask import dask_workers  # noqa: PLC0415
 
             assert self.folder is not None
             with dask_workers(self.dask, self.folder) as (executor, work.workers):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.connectors.base import OffsetLost, Record, SourceMismatch, TopicPartition
-from ktsafe.connectors.snapshots.dumps import (
+from ktsafe.connectors.files.dumps import (
     Dump,
     DumpPlace,
     TableReader,
@@ -60,7 +60,7 @@ class SnapshotSource:
     Parameters
     ----------
     folder:
-        Holds one folder per dump, see `ktsafe.connectors.snapshots.dumps`.
+        Holds one folder per dump, see `ktsafe.connectors.files.dumps`.
     tables:
         Reads the files.
     topic:

@@ -1,1 +1,0 @@
-"""Workers for the parts of a release: threads, or a cluster's processes."""
