@@ -22,7 +22,7 @@ from ktsafe.graph.latest_graph import of_dark_pairs
 from ktsafe.seals import reason_of
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.releases_read import Release
-from ktsafe.stream.files.releases_write import csv_lines
+from ktsafe.stream.files.releases_write import csv_blocks, listed
 from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hurried, say
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ class LatestGraph:
     release: Release
     shown_in: list[str]
 
-    def csv(self) -> Iterable[str]:
-        """Return the edges as CSV text, sorted, in blocks."""
+    def csv(self) -> Iterable[bytes]:
+        """Return the edges as CSV, sorted, in blocks."""
         # Each text is made once, not for every edge.
         ids = list(self.release.ids)
         pairs = [sorted((ids[u], ids[v])) for u, v in self.release.edges.tolist()]
         rows = sorted((*pair, shown) for pair, shown in zip(pairs, self.shown_in, strict=True))
-        return csv_lines(LATEST_HEADER, rows)
+        return csv_blocks(LATEST_HEADER, listed(len(LATEST_HEADER), rows))
 
 
 def follow(before: LatestGraph | None, release: Release) -> LatestGraph:
@@ -246,7 +246,7 @@ class _Joined:
         from ktsafe.stream.commands.releases import EDGES_LATEST
 
         assert self._graph is not None
-        with (bundle.folder / EDGES_LATEST).open("w", encoding="utf-8", newline="") as file:
+        with (bundle.folder / EDGES_LATEST).open("wb") as file:
             file.writelines(self._graph.csv())
 
 

@@ -21,7 +21,6 @@ import csv
 import dataclasses
 import hashlib
 import io
-import itertools
 import json
 import os
 import re
@@ -269,26 +268,12 @@ def write_synced(path: Path, texts: Iterable[str | bytes]) -> str:
     return digest.hexdigest()
 
 
-def csv_lines(header: Sequence[str], rows: Iterator[Sequence[str]] | list[Any]) -> Iterator[str]:
-    """Yield CSV text in blocks: RFC 4180 quoting, newline line ends."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    following = iter(rows)
-    while block := list(itertools.islice(following, ROWS_AT_ONCE)):
-        writer.writerows(block)
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue()
-
-
 Column = tuple[Sequence[str], NDArray[np.integer[Any]]]
 """Distinct texts, and by row the number of the text that stands there."""
 
 
 def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[bytes]:
-    r"""Yield lines as `csv_lines` does, for a table of repeated texts.
+    r"""Yield a table of numbered texts as CSV, quoted by RFC 4180.
 
     Examples
     --------
@@ -296,7 +281,7 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
     >>> b"".join(csv_blocks(["a", "b"], columns))
     b'a,b\n"y, z",\nx,u\n'
     """
-    yield from (text.encode() for text in csv_lines(header, []))
+    yield ",".join(map(_quoted, header)).encode() + b"\n"
     ends = [b","] * (len(columns) - 1) + [b"\n"]
     fields = [_fields(texts, end) for (texts, _), end in zip(columns, ends, strict=True)]
     letters = np.concatenate([letters for letters, _ in fields])
@@ -323,6 +308,11 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
 def _begins(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return where texts of these lengths begin, one after the other."""
     return np.cumsum(lengths) - lengths
+
+
+def listed(width: int, rows: Sequence[Sequence[str]]) -> list[Column]:
+    """Return rows of so many texts as columns; all texts may differ."""
+    return [([row[j] for row in rows], np.arange(len(rows))) for j in range(width)]
 
 
 def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -28,7 +28,7 @@ from ktsafe.state.ledger import Erased
 from ktsafe.state.store import GraphStore
 from ktsafe.state.store_base import StateCorrupted
 from ktsafe.stream.files.private_audits import PARTIAL, check_recorded, finish_rewrites
-from ktsafe.stream.files.releases_write import MAPPING, csv_lines, write_synced
+from ktsafe.stream.files.releases_write import MAPPING, csv_blocks, listed, write_synced
 from ktsafe.stream.process.logs import get_logger
 
 
@@ -305,7 +305,7 @@ def _blank(path: Path, lives: Mapping[str, int], n_lives: int) -> tuple[int, str
     if not any(gone):
         return 0, ""
     partial = path.with_name(MAPPING + PARTIAL)
-    return sum(gone), write_synced(partial, csv_lines(header, rows))
+    return sum(gone), write_synced(partial, csv_blocks(header, listed(len(header), rows)))
 
 
 # Remains of persons and values in a private folder, byte by byte.

@@ -1,6 +1,8 @@
 """Releases on disk: what is written is what is read, and nothing else is told."""
 
+import csv
 import dataclasses
+import io
 import json
 
 import numpy as np
@@ -74,8 +76,12 @@ def test_tables_of_numbered_texts_are_what_a_csv_writer_writes(rows, texts):
     """Whatever the texts: marks, line ends, letters of several bytes, nothing at all."""
     numbers = np.array(rows, dtype=np.int64).reshape(-1, 2)
     written = b"".join(releases_write.csv_blocks(["a", "b"], [(texts, x) for x in numbers.T]))
-    lines = releases_write.csv_lines(["a", "b"], [[texts[a], texts[b]] for a, b in rows])
-    assert written == "".join(lines).encode()
+    named = [["a", "b"], *([texts[a], texts[b]] for a, b in rows)]
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(named)
+    assert written == lines.getvalue().encode()
+    columns = releases_write.listed(2, named[1:])
+    assert written == b"".join(releases_write.csv_blocks(["a", "b"], columns))
 
 
 def test_the_order_of_records_tells_nothing(tmp_path):

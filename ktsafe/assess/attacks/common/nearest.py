@@ -267,8 +267,3 @@ def distinct_rows(
     group = np.empty(len(order), dtype=np.int64)
     group[order] = np.cumsum(fresh) - 1
     return group, order[fresh]
-
-
-def _row_sums(rows: sparse.csr_matrix) -> NDArray[np.int64]:
-    sums: NDArray[np.int64] = np.asarray(rows.sum(axis=1), dtype=np.int64).reshape(-1)
-    return sums
