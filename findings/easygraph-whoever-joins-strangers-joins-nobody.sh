@@ -14,7 +14,11 @@ set -euo pipefail
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 python3 -m venv "$room/venv"
-"$room/venv/bin/pip" install --quiet --disable-pip-version-check Python-EasyGraph==1.6.3 networkx==3.6.1
+# The library works without PyTorch, which takes minutes to install.
+"$room/venv/bin/pip" install --quiet --disable-pip-version-check \
+  networkx==3.6.1 scipy==1.17.1 numpy==1.26.4 matplotlib==3.11.2 requests==2.34.2 fastjsonschema==2.22.3 \
+  joblib==1.6.0 tqdm==4.70.1
+"$room/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps Python-EasyGraph==1.6.3
 cd "$room"
 "$room/venv/bin/python" - <<'PY'
 import easygraph
