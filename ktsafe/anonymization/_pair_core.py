@@ -30,7 +30,7 @@ VERTEX = np.dtype(
     [
         *((name, np.int32) for name in ("first", "hidden", "room", "as_start", "as_end")),
         *((name, np.int32) for name in ("parent", "by_hidden", "by_shown", "cohort")),
-        ("net", np.float64),
+        *((name, np.float64) for name in ("best", "net")),
     ],
     align=True,
 )
@@ -40,8 +40,8 @@ first:
     Its entries of `Entries` are first[v] to first[v + 1]; so there is one vertex more.
 hidden, room:
     Its hidden candidates; the degree of its cohort less its shown candidates.
-cohort:
-    Its cohort.
+cohort, best:
+    Its cohort, and the greatest gain of its candidates.
 as_start, as_end:
     The last search that met it as one end of a hidden candidate, or as the other one; of the vertex
     too many, as_start counts the searches.
@@ -105,8 +105,6 @@ class PairSearch(NamedTuple):
         int32, shape (n,): the vertices by cohort.
     value:
         float64, shape (1,): gains of what is shown less the price of all degrees.
-    gains:
-        float64, shape (2,): the greatest and the least gain of a candidate.
     log, log_size:
         Steps since the start that can be taken back, and how many: e >= 0: candidate e was flipped,
         -2 c - 1: cohort c was raised, -2 c - 2: it was lowered.
@@ -120,7 +118,6 @@ class PairSearch(NamedTuple):
     cohorts: NDArray[np.void]
     members: NDArray[np.int32]
     value: NDArray[np.float64]
-    gains: NDArray[np.float64]
     log: NDArray[np.int32]
     log_size: NDArray[np.int64]
     queue: NDArray[np.int32]
@@ -133,7 +130,10 @@ def matching_of(
     sizes: NDArray[np.int64],
     price: NDArray[np.float64],
 ) -> PairSearch:
-    """Return the search at the medians of candidates, with nothing shown.
+    """Return the search at first degrees, with nothing shown.
+
+    A cohort begins at the median of its members' candidates, or lower, where one more neighbour
+    for each member would not pay even if all of them who can show a candidate did.
 
     Parameters
     ----------
@@ -145,17 +145,20 @@ def matching_of(
         Shape (cohorts,): members of each cohort, and what each of its degrees costs.
     """
     n, m = len(cohort), len(ends)
-    first, edge, place, other = stand(ends, n)
+    first, edge, place, other, best = stand(ends, gain, n)
     count = np.diff(first).astype(np.int64)
     vertices = np.zeros(n + 1, dtype=VERTEX)
     vertices["first"], vertices["hidden"][:n], vertices["cohort"][:n] = first, count, cohort
     cohorts = np.zeros(len(sizes) + 1, dtype=COHORT)
     cohorts["first"][1:] = np.cumsum(sizes)
     in_order = count[np.lexsort((count, cohort))]
-    cohorts["degree"][:-1] = in_order[cohorts["first"][:-1] + (sizes - 1) // 2]
+    # Either end of a candidate brings half of its gain.
+    n_paying = np.ceil(2 * price / gain.mean()).astype(np.int64)
+    rank = np.clip(sizes - n_paying, 0, (sizes - 1) // 2)
+    cohorts["degree"][:-1] = in_order[cohorts["first"][:-1] + rank]
     cohorts["price"][:-1] = price
     cohorts["raise_below"], cohorts["lower_above"] = np.inf, -np.inf
-    vertices["room"][:n] = cohorts["degree"][cohort]
+    vertices["room"][:n], vertices["best"][:n] = cohorts["degree"][cohort], best
     return PairSearch(
         candidates=CandidateEdges(ends, gain, np.zeros(m, dtype=np.bool_), place),
         entries=Entries(edge, other, gain[edge], np.zeros(2 * m, dtype=np.bool_)),
@@ -163,7 +166,6 @@ def matching_of(
         cohorts=cohorts,
         members=np.argsort(cohort, kind="stable").astype(np.int32),
         value=np.array([-(cohorts["price"] * cohorts["degree"])[:-1].sum()]),
-        gains=np.array([gain.max(initial=0.0), gain.min(initial=np.inf)]),
         # Room for some dozens of searches from each vertex: more, and the search shows nothing.
         log=np.empty(40 * n + 20 * m + 10_000, dtype=np.int32),
         log_size=np.zeros(1, dtype=np.int64),
@@ -173,9 +175,15 @@ def matching_of(
 
 @kernel
 def stand(
-    ends: NDArray[np.int32], n: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return where each vertex's entries begin; their edges, places, other ends."""
+    ends: NDArray[np.int32], gain: NDArray[np.float64], n: int
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.float64],
+]:
+    """Return where entries begin; their edges, places, other ends; greatest gains."""
     m = ends.shape[0]
     first = np.zeros(n + 1, dtype=np.int32)
     for e in range(m):
@@ -185,14 +193,15 @@ def stand(
         first[v + 1] += first[v]
     free = first[:-1].copy()
     at, other = np.empty(2 * m, dtype=np.int32), np.empty(2 * m, dtype=np.int32)
-    place = np.empty((m, 2), dtype=np.int32)
+    place, best = np.empty((m, 2), dtype=np.int32), np.zeros(n)
     for side in range(2):
         for e in range(m):
             v = ends[e, side]
             i = free[v]
             at[i], other[i], place[e, side] = e, ends[e, 1 - side], i
             free[v] += 1
-    return first, at, place, other
+            best[v] = max(best[v], gain[e])
+    return first, at, place, other, best
 
 
 @inner_kernel
@@ -327,16 +336,17 @@ def raise_degree(state: PairSearch, cohort: int, least: float) -> float:
     before = state.value[0]
     shift(state, cohort, 1)
     note(state, -2 * cohort - 1)
-    able = 0
-    for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
-        able += state.vertices[state.members[i]].hidden > 0
+    able = 0.0
     for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
         v = np.int64(state.members[i])
-        hoped = state.value[0] + able * state.gains[0] - before
+        able += state.vertices[v].best * (state.vertices[v].hidden > 0)
+    for i in range(state.cohorts[cohort].first, state.cohorts[cohort + 1].first):
+        v = np.int64(state.members[i])
+        hoped = state.value[0] + able - before
         if hoped <= least:
             return hoped
         if state.vertices[v].hidden > 0:
-            able -= 1
+            able -= state.vertices[v].best
             if state.vertices[v].room > 0:
                 augment(state, v)
     return state.value[0] - before
@@ -357,8 +367,8 @@ def lower_degree(state: PairSearch, cohort: int, least: float) -> float:
         # A tie inside the cohort takes both of its ends down.
         if state.vertices[v].room >= 0:
             continue
-        # Where all gain the same, a path regains at most what is hidden for it.
-        if state.gains[0] == state.gains[1] and state.value[0] <= before + least:
+        # A path seldom regains more than what was hidden for it.
+        if state.value[0] <= before + least:
             break
         w = hide_cheapest(state, v)
         if state.vertices[w].room > 0:
@@ -387,7 +397,7 @@ def hide_cheapest(state: PairSearch, v: int) -> int:
             for j in range(vertices[w].first, vertices[w + 1].first):
                 if not entries.is_shown[j] and vertices[entries.other[j]].room > 0:
                     regained = max(regained, entries.gain[j])
-                    if regained == state.gains[0]:
+                    if regained == vertices[w].best:
                         break
         if gain - regained < best:
             best, found = gain - regained, i

@@ -13,11 +13,7 @@ from ktsafe.anonymization._pair_core import (
     PARTNERS,
     PairSearch,
     augment,
-    flip,
-    hide_cheapest,
     lower_degree,
-    n_shown_at,
-    note,
     raise_degree,
     step,
     undo,
@@ -35,31 +31,6 @@ def show_all(state: PairSearch, order: NDArray[np.int64]) -> None:
             state.log_size[0] = 0
             if state.value[0] <= before + LITTLE:
                 break
-
-
-@kernel
-def exchange_all(state: PairSearch) -> None:
-    """Show hidden candidates that gain more than what they replace."""
-    if state.gains[0] - state.gains[1] <= LITTLE:
-        return
-    candidates, vertices = state.candidates, state.vertices
-    for edge in range(len(candidates.gain)):
-        if candidates.is_shown[edge]:
-            continue
-        before = state.value[0]
-        a, b = candidates.ends[edge, 0], candidates.ends[edge, 1]
-        for v, other in ((a, b), (b, a)):
-            if vertices[v].room > 0 or n_shown_at(state, v) == 0:
-                continue
-            w = hide_cheapest(state, v)
-            if w != other and vertices[w].room > 0:
-                augment(state, w)
-        if vertices[a].room > 0 and vertices[b].room > 0 and not candidates.is_shown[edge]:
-            flip(state, edge)
-            note(state, edge)
-        if state.value[0] <= before + LITTLE:
-            undo(state, 0)
-        state.log_size[0] = 0
 
 
 @kernel
@@ -167,7 +138,7 @@ def double_steps(
                 ):
                     continue
                 seen += 1
-                step(state, d, again, -np.inf)
+                step(state, d, again, before + LITTLE - state.value[0])
                 if state.value[0] > before + LITTLE:
                     done = True
                     break
@@ -219,8 +190,8 @@ def hoped_for(state: PairSearch, cohorts: NDArray[np.int64]) -> NDArray[np.float
         down, up = own.price, -own.price
         for j in range(own.first, end):
             v = state.vertices[state.members[j]]
-            up += state.gains[0] / 2 * (v.hidden >= v.room + 1)
-            down -= state.gains[0] / 2 * (v.room < 1)
+            up += v.best / 2 * (v.hidden >= v.room + 1)
+            down -= v.best / 2 * (v.room < 1)
         change[i, 0] = down if own.degree > 0 else -np.inf
         change[i, 1] = up
     return change

@@ -166,17 +166,21 @@ def priced(
 
 
 def _with_totals(market: Market, cells: Sequence[Cells], wanted: NDArray[np.float64]) -> list[Pair]:
-    """Return pairs at market prices, those of off cells with totals."""
+    """Return pairs with totals, each at the price of its nearest plan.
+
+    Those of off cells must reach their totals.
+    """
     is_off = np.any([np.abs(cell.surplus(market.edges) - 1) > OFF for cell in cells], axis=0)
     fitted = raked((1 - OF_TIES) * market.edges + OF_TIES * wanted, cells)
     total = np.where(is_off, fitted, market.edges)
     slack = np.where(is_off, TOLERANCE, math.inf)
-    each = zip(market.pairs, np.exp(market.price), total, slack, strict=True)
+    plans = map(market.nearest, range(len(total)), total)
+    each = zip(market.pairs, plans, total, slack, strict=True)
     return [
         dataclasses.replace(
-            pair, price=float(p), total=float(n), slack=float(s), found=market.found(i)
+            pair, price=math.exp(plan.price), total=float(n), slack=float(s), found=plan.found
         )
-        for i, (pair, p, n, s) in enumerate(each)
+        for pair, plan, n, s in each
     ]
 
 
@@ -253,10 +257,9 @@ class Market:
             self._price_max[i] = min(self._price_max[i], math.exp(self.price[i]))
         self._planned_at[i] = self.price[i]
 
-    def found(self, i: int) -> Searched | None:
-        """Return what a search found at a pair's price, else None."""
-        at_price = [plan.found for plan in self.plans[i] if plan.price == self.price[i]]
-        return at_price[0] if at_price else None
+    def nearest(self, i: int, total: float) -> HastyPlan:
+        """Return a pair's plan with about so many edges."""
+        return min(self.plans[i], key=lambda plan: abs(plan.edges - total))
 
     @property
     def f1(self) -> float:
