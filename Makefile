@@ -54,7 +54,7 @@ format: $(STAMP) ## fix formatting and what else can be fixed
 # A tree of links shows the packages where they are installed: mypy runs no import hooks.
 typecheck: $(STAMP) ## check types, strictly
 	rm -rf build/installed && mkdir -p build/installed/ktsafe
-	ln -s $(CURDIR)/lab/ktsafe_lab build/installed/
+	ln -s $(CURDIR)/lab/ktsafe_lab $(CURDIR)/lab build/installed/
 	ln -s $(CURDIR)/ktsafe/* $(addprefix $(CURDIR)/,$(filter-out ktsafe,$(PACKAGES))) build/installed/ktsafe
 	cd build/installed && $(CURDIR)/$(RUN) -m mypy --config-file $(CURDIR)/pyproject.toml
 

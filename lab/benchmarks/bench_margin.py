@@ -105,9 +105,10 @@ def measured(slots: list[Slot], margin: int, seed: int) -> tuple[str, int]:
         ids.append(np.array([number.setdefault(one, len(number)) for one in published], np.int64))
         persons.append(keys)
         lasting.append(sequence.figures().margin_lasts)
-    people = [each["published"]["candidates_real_leavers_known"] for each in found]
-    above = [each["published"]["alpha_real_leavers_known"]["above_alpha"] for each in found]
-    linked = found[-1].get("linked", {}).get("candidates_real_leavers_known", {})
+    people = [each.published.candidates_real_leavers_known for each in found]
+    above = [each.published.alpha_real_leavers_known.above_alpha for each in found]
+    linked = found[-1].linked
+    n_linked = linked.candidates_real_leavers_known.below_k if linked else 0
     named = next(iter(departure(Attacked(cases, ids, persons), PARAMS, ways=("named",))), None)
     newcomers = seen[-1].people - seen[0].people
     n_shown = len(newcomers & seen[-1].published)
@@ -117,9 +118,9 @@ def measured(slots: list[Slot], margin: int, seed: int) -> tuple[str, int]:
     return (
         f"{mean(each.f1 for each in seen):.3f} {mean(each.cost for each in seen):5.3f} "
         f"{n_shown / max(len(newcomers), 1):5.3f} {'-' if waited is None else round(waited):>4} | "
-        f"{people[-1]['min']:6} {people[-1]['below_k']:5} {above[-1]:5} "
-        f"({max(each['below_k'] for each in people)}, {max(above)}) | "
-        f"{linked.get('below_k', 0):6} | "
+        f"{people[-1].min:6} {people[-1].below_k:5} {above[-1]:5} "
+        f"({max(each.below_k for each in people)}, {max(above)}) | "
+        f"{n_linked:6} | "
         + ("    -     -" if named is None else f"{named.value:.3f} {named.control:.3f}")
         + f" | {sequence.figures().withheld_vertices:8} {foretold} {came} {refused}"
     ), refused

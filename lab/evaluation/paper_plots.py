@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
@@ -83,7 +84,7 @@ def distribution_plot(path: Path, rows: list[Row], column: str, labels: list[str
     saved(figure, path)
 
 
-def saved(figure: plt.Figure, path: Path) -> None:
+def saved(figure: Any, path: Path) -> None:
     """Write a figure as SVG without a date, so it differs only where its rows do."""
     figure.tight_layout(rect=(0, 0, 1, 0.95))
     figure.savefig(path, metadata={"Date": None})

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ktsafe.errors import KtsafeError
-from ktsafe.stream import cli
+from ktsafe.stream.command_registry import app
+from ktsafe.stream.errors import exit_code
 
 Figures = dict[str, Any]
 
@@ -31,9 +32,9 @@ def ktsafe(*words: object) -> Answer:
     out, arguments = io.StringIO(), [str(word) for word in (*words, "--json")]
     try:
         with contextlib.redirect_stdout(out):
-            code = cli.app(args=arguments, standalone_mode=False)
+            code = app(args=arguments, standalone_mode=False)
     except KtsafeError as error:
-        return Answer(int(cli.exit_code(error)), None, type(error).__name__, error.message)
+        return Answer(int(exit_code(error)), None, type(error).__name__, error.message)
     return Answer(int(code), json.loads(out.getvalue()))
 
 

@@ -171,7 +171,7 @@ def weighed(graph: AttributedGraph, tables: Tables) -> Floats:
         if table.of == "ties":
             cell |= {(b, a): i for (a, b), i in cell.items()}
             target *= 2  # Both directions of each edge are counted.
-        first, second = texts[table.by], texts[table.across or table.by]
+        first, second = texts[str(table.by)], texts[str(table.across or table.by)]
         at = np.array([cell[first[u], second[v]] for u, v in ends], dtype=np.int64)
         margins.append((at, target))
     weights = np.ones(len(ends))

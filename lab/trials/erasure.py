@@ -77,7 +77,7 @@ def trial(folder: Path, data: Path, sequence: str, seed: int) -> str:
         f"{seed} | {len(audits)} | {len(gone)} | {len(traces)} | {below} | {above} | "
         f"{min((k for k in covered if k is not None), default=None)} | "
         f"{mine['residual_edges']:,} | {real['min']}, {real['p5']}, {real['median']}, "
-        f"{real['below_k']:,} of {real['vertices']:,} | {worth_of(audits, site.settings)}"
+        f"{real['below_k']:,} | {worth_of(audits, site.settings)}"
     )
 
 

@@ -142,8 +142,8 @@ def made(checkout: Path, feeds: tuple[list[str], list[str]], first: Path) -> tup
                 _run(checkout, "-m", "lab.convert", folder / "state")
         files = sorted(p for p in (folder / "releases").rglob("*") if p.is_file())
         digest = hashlib.sha256()
-        for file in files:
-            digest.update(f"{file.relative_to(folder)}\n".encode() + file.read_bytes())
+        for path in files:
+            digest.update(f"{path.relative_to(folder)}\n".encode() + path.read_bytes())
         return sum(file.name == "manifest.json" for file in files), digest.hexdigest()[:16]
 
 

@@ -51,7 +51,7 @@ def worth_of(audits: list[dict[str, Any]], settings: Settings) -> str:
     assert all(edges["cost"] <= edges["true"] for edges in found), "dearer than no edge at all"
     shares = [edges["cost_share"] for edges in found if edges["true"]] or [0.0]
     last, people = found[-1], audits[-1]["usefulness"]["vertices"]
-    fresh = afresh(graph, settings.params)["edges"]
+    fresh = afresh(graph, settings.params).edges
     mean = worth_over_time([_worth(audit) for audit in audits])
     return (
         f"{_text(mean['f1']['mean'])}, {_text(mean['f1']['worst'])}, "
@@ -61,7 +61,7 @@ def worth_of(audits: list[dict[str, Any]], settings: Settings) -> str:
         f"{_text(last['cost_share'])}, {max(shares):.2f} | "
         f"{_text(last['precision'])}, {_text(last['recall'])}, {_text(last['f1'])} | "
         f"{_text(people['recall'])}, {_text(people['precision'])} | "
-        f"{_text(fresh['cost_share'])}, {_text(fresh['f1'])}"
+        f"{_text(fresh.cost_share)}, {_text(fresh.f1)}"
     )
 
 

@@ -226,7 +226,7 @@ class History:
         numbers = [self._numbers.setdefault(i, len(self._numbers)) for i in released.ids.tolist()]
         keys = edge_keys(np.sort(np.array(numbers, dtype=np.int64)[released.graph.edges], axis=1))
         order = np.argsort(keys)
-        found: float | None = self._ages.add(keys[order], is_true[order])["age_auc"]
+        found: float | None = self._ages.add(keys[order], is_true[order]).age_auc
         return found
 
 
