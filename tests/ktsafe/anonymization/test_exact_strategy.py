@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.anonymization import rewiring
+from ktsafe.anonymization import pair_edges, rewiring
 from ktsafe.anonymization.anonymization import exact_release
 from ktsafe.anonymization.request import Request
 from ktsafe.graph.datasets.synthetic import uniform
@@ -43,6 +44,24 @@ def test_members_of_a_cohort_have_equal_rows(graph, params, seed):
         assert sum(is_ill[v] for v in members) <= params.alpha * len(members)
         assert {kinds[v] for v in members} == {release.cohorts.class_of[c]}
         assert all(counted[v] == counted[members[0]] for v in members)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pair_that_costs_more_than_nothing_is_cleared_whole(monkeypatch, seed):
+    """Members of cohorts stay equal where prices were such that nearly every edge paid."""
+
+    def cheap(_request, pairs, _classes, _aim):
+        return [dataclasses.replace(pair, price=0.01) for pair in pairs]
+
+    monkeypatch.setattr(pair_edges, "aimed", cheap)
+    graph = uniform(60, 60, rng=np.random.default_rng(seed), n_tuples=3)
+    release = exact_release(Request(graph, PrivacyParams(k=10), np.random.default_rng(seed)))
+    cohort = release.cohorts.of_vertex.tolist()
+    counted = rows(60, graph.qi_classes.tolist(), as_set(release.edges))
+    assert len({(c, tuple(sorted(counted[v].items()))) for v, c in enumerate(cohort)}) == len(
+        set(cohort)
+    )
+    assert len(as_set(release.edges) ^ as_set(graph.edges)) <= graph.n_edges
 
 
 @settings(max_examples=60, deadline=None)

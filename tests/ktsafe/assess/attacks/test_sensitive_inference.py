@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case
 from ktsafe.assess.attacks.common.nearest import nearest_share
 from ktsafe.assess.attacks.neighbourhoods import joint_rows, sensitive_inference
 from tests.ktsafe.assess.attacks import naive
-from tests.ktsafe.assess.attacks.releases import cases
+from tests.ktsafe.assess.attacks.releases import cases, graph_of
 
 PARAMS = PrivacyParams(k=5)
+TWO_OF_THREE = graph_of(np.array([[0, 0, 0], [0, 0, 0], [0, 0, 1]]), np.zeros((0, 2)))
 
 
 @settings(max_examples=60, deadline=None)
 @given(cases())
+@example(Case(TWO_OF_THREE, TWO_OF_THREE, np.arange(3)))
 def test_shares_equal_a_count_over_all_candidates(case: Case) -> None:
     """The share among the nearest candidates is that of a literal search."""
     texts = naive.qi_texts(case.released)
