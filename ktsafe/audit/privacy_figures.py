@@ -24,7 +24,7 @@ from ktsafe.audit.distributions import Shares, band_of, ends_of
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.numbering import sums_of_neighbours
 from ktsafe.params import PrivacyParams
-from ktsafe.verify import verify_flags
+from ktsafe.verify import Verdict, verify
 
 PAIRS_MAX = 10_000_000
 """Comparisons for `k_known`; beyond it an even sample of the vertices is asked (decision 67)."""
@@ -140,6 +140,7 @@ class PrivacyFigures:
 def privacy_figures(
     traced: Traced,
     params: PrivacyParams,
+    verdict: Verdict | None = None,
     *,
     pairs_max: int = PAIRS_MAX,
 ) -> PrivacyFigures:
@@ -151,6 +152,8 @@ def privacy_figures(
         The release beside the true graph, from `ktsafe.audit.trace`.
     params:
         The parameters of the release.
+    verdict:
+        That of the auditor on the release; None: it is verified here.
     pairs_max:
         Comparisons that `k_known` may take before an even sample is asked instead.
     """
@@ -159,12 +162,12 @@ def privacy_figures(
     # Of people it counts whether their own value, wherever it stands, is sensitive.
     is_own = np.zeros(released.n_vertices, dtype=np.bool_)
     is_own[real] = released.is_sensitive[traced.value_at]
-    ps_size, flagged = verify_flags(
-        released.codes[:, :-1],
-        np.column_stack((is_real, released.is_sensitive, is_own)),
-        released.edges,
-        params,
-    )
+    if verdict is None:
+        flags = np.column_stack((is_real, is_own))
+        shown = released.codes[:, :-1], released.is_sensitive, released.edges
+        verdict = verify(*shown, params, flags=flags)
+    assert verdict.ps_flags is not None
+    k_real, sensitive_real = verdict.ps_flags[:, real]
     classes = released.qi_classes.astype(np.int64)
     members = np.bincount(classes[real], minlength=int(classes.max(initial=0)) + 1)
     true_degree = traced.original.degrees[behind[real]]
@@ -174,10 +177,10 @@ def privacy_figures(
         real=real,
         true_degree=true_degree,
         class_size=members[classes[real]].astype(np.int64),
-        k_claimed=ps_size[real],
-        k_real=flagged[0, real],
-        sensitive=flagged[1, real],
-        sensitive_real=flagged[2, real],
+        k_claimed=verdict.ps_size[real],
+        k_real=k_real,
+        sensitive=verdict.ps_sensitive[real],
+        sensitive_real=sensitive_real,
         asked=asked,
         k_known=counts,
     )

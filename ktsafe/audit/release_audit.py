@@ -13,6 +13,7 @@ from ktsafe.audit.cost import Cost, Traced, Usefulness, cost_parts, trace, usefu
 from ktsafe.audit.privacy_figures import Privacy, privacy_figures
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
+from ktsafe.verify import Verdict
 
 
 class ParamsTold(msgspec.Struct, frozen=True):
@@ -110,8 +111,15 @@ def audit_release(
     return audit_traced(trace(original, released, original_of, value_at), params)
 
 
-def audit_traced(traced: Traced, params: PrivacyParams) -> ReleaseAudit:
+def audit_traced(
+    traced: Traced, params: PrivacyParams, verdict: Verdict | None = None
+) -> ReleaseAudit:
     """Return what `audit_release` does, of a release that is traced already.
+
+    Parameters
+    ----------
+    verdict:
+        That of the auditor on the release; None: it is verified here.
 
     Examples
     --------
@@ -127,7 +135,7 @@ def audit_traced(traced: Traced, params: PrivacyParams) -> ReleaseAudit:
         suppressed=changed_values(traced),
         cost=cost_parts(traced, params),
         usefulness=usefulness(traced),
-        privacy=privacy_figures(traced, params).summary(),
+        privacy=privacy_figures(traced, params, verdict).summary(),
     )
 
 

@@ -5,6 +5,6 @@ parameters and the errors, and itself.
 """
 
 from ktsafe.verify.kt_safe_verdict import Failure, Verdict
-from ktsafe.verify.verifier import verify, verify_flags, verify_graph
+from ktsafe.verify.verifier import verify, verify_graph
 
-__all__ = ["Failure", "Verdict", "verify", "verify_flags", "verify_graph"]
+__all__ = ["Failure", "Verdict", "verify", "verify_graph"]

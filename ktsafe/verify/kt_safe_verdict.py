@@ -53,6 +53,8 @@ class Verdict:
     ps_size, ps_sensitive:
         int64, shape (n,): size of each vertex's maximal protection set, and how many of its
         members are sensitive. The vertex itself is a member.
+    ps_flags:
+        int64, shape (f, n): members with each further flag that was asked for.
     """
 
     params: PrivacyParams
@@ -60,6 +62,7 @@ class Verdict:
     n_edges: int
     ps_size: NDArray[np.int64]
     ps_sensitive: NDArray[np.int64]
+    ps_flags: NDArray[np.int64] | None = dataclasses.field(default=None, kw_only=True)
 
     @cached_property
     def has_too_few(self) -> NDArray[np.bool_]:

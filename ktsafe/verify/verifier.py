@@ -29,7 +29,7 @@ from ktsafe.verify.star_protection_sets import (
     threads_for,
 )
 
-__all__ = ["Failure", "Verdict", "verify", "verify_flags", "verify_graph"]
+__all__ = ["Failure", "Verdict", "verify", "verify_graph"]
 
 N_MAX = 2**31 - 1
 """Vertices beyond which 2 * size_1 * size_2 could leave int64."""
@@ -43,6 +43,7 @@ def verify(
     edges: ArrayLike,
     params: PrivacyParams,
     *,
+    flags: ArrayLike | None = None,
     workers: int | None = None,
 ) -> Verdict:
     """Compute maximal protection sets and compare with k and alpha.
@@ -62,6 +63,8 @@ def verify(
         Integers in 0..n-1, shape (m, 2): each undirected edge once, in either direction.
     params:
         What to check.
+    flags:
+        bool, shape (n, f): further flags whose carriers are counted in each set.
     workers:
         Threads to use; None means one per core. The result does not depend on it.
 
@@ -94,9 +97,15 @@ def verify(
     sensitive = np.asarray(is_sensitive)
     if sensitive.ndim != 1:
         raise InvalidGraph("The sensitive flags must be booleans of shape (n,).")
-    given = coded(quasi_identifiers, sensitive.reshape(-1, 1), edges, workers)
-    found = _counts(given, params, workers)
-    return Verdict(params, len(given.classes), len(given.edges), found[0], found[1])
+    columns = [sensitive] if flags is None else [sensitive, np.asarray(flags)]
+    given = coded(quasi_identifiers, np.column_stack(columns), edges, workers)
+    if not params.sees_stars:
+        msg = "Only stars (one hop, walk reading) are judged here."
+        hint = "The package ktsafe-lab judges other neighbourhoods: ktsafe_lab.verify_hops."
+        raise InvalidParams(msg, hint=hint)
+    found = star_protection_sets(given, params, workers=workers)
+    size = len(given.classes), len(given.edges)
+    return Verdict(params, *size, found[0], found[1], ps_flags=found[2:])
 
 
 def verify_graph(
@@ -123,51 +132,12 @@ def verify_graph(
     )
 
 
-def verify_flags(
-    quasi_identifiers: ArrayLike,
-    flags: ArrayLike,
-    edges: ArrayLike,
-    params: PrivacyParams,
-    *,
-    workers: int | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the members of each protection set.
-
-    All, and those with each of several flags.
-
-    Parameters are those of `verify`, but for `flags`: bool, shape (n, f).
-
-    Returns
-    -------
-    tuple
-        int64, shape (n,): |PS(v)|; and int64, shape (f, n): its members that carry each flag.
-
-    Examples
-    --------
-    >>> flags = [[True], [False], [False]]
-    >>> size, flagged = verify_flags([[0], [0], [1]], flags, [], PrivacyParams())
-    >>> size.tolist(), flagged.tolist()
-    ([2, 2, 1], [[1, 1, 0]])
-    """
-    found = _counts(coded(quasi_identifiers, flags, edges, workers), params, workers)
-    return found[0], found[1:]
-
-
-def _counts(given: Coded, params: PrivacyParams, workers: int | None) -> NDArray[np.int64]:
-    """Count protection sets and flagged members; refuse all but stars."""
-    if not params.sees_stars:
-        msg = "Only stars (one hop, walk reading) are judged here."
-        hint = "The package ktsafe-lab judges other neighbourhoods: ktsafe_lab.verify_hops."
-        raise InvalidParams(msg, hint=hint)
-    return star_protection_sets(given, params, workers=workers)
-
-
 def coded(
     quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike, workers: int | None
 ) -> Coded:
     """Return the checked graph as kernels take it.
 
-    Parameters are those of `verify_flags`.
+    Parameters are those of `verify`, but for `flags`: bool, shape (n, f).
 
     Raises
     ------

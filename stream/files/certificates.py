@@ -10,7 +10,7 @@ import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,17 +43,6 @@ def write_value_places(
     digest = write_synced(folder / VALUES, csv_blocks(_HEADER, columns))
     sync_folder(folder)
     return {VALUES: digest}
-
-
-def in_order(
-    ids: Sequence[str], value_at: NDArray[np.integer[Any]], released: Sequence[str]
-) -> NDArray[np.int64]:
-    """Return a permutation over `ids` in the order of `released`."""
-    position = {name: v for v, name in enumerate(released)}
-    found = np.empty(len(released), dtype=np.int64)
-    for name, at in zip(ids, value_at.tolist(), strict=True):
-        found[position[name]] = position[ids[at]]
-    return found
 
 
 def verified(release: Release, *, workers: int = 1) -> Verdict:

@@ -46,7 +46,6 @@ from ktsafe.state.store_base import StateCorrupted
 from ktsafe.statistics import TrueChanges
 from ktsafe.stream.files import private_audits
 from ktsafe.stream.files.audit_model import SequenceCost
-from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Planned
@@ -414,13 +413,10 @@ def _case(built: Built, release: Release, snapshot: GraphSnapshot) -> AuditedRel
     """Return a release read back for the auditor, owners being lives."""
     behind = built.traced.behind
     lives = np.where(behind >= 0, snapshot.lives[behind], -1)
-    vacated = built.vacated
-    if built.ids == release.ids:
-        # As it was written, in order: nobody has to be looked up.
-        return audited(release, lives, vacated, built.value_at)
-    owners = [life if life >= 0 else None for life in lives.tolist()]
-    at = None if built.value_at is None else in_order(built.ids, built.value_at, release.ids)
-    return audited(release, dict(zip(built.ids, owners, strict=True)), vacated, at)
+    if built.ids != release.ids:
+        hint = "Somebody wrote to the staging folder. Do not publish this graph."
+        raise NotKTSafe("The staged bytes name other vertices than were made.", hint=hint)
+    return audited(release, lives, built.vacated, built.value_at)
 
 
 def _in_order(changes: Changes, due: DueRelease) -> Changes:

@@ -220,7 +220,7 @@ class Snapshotter:
             )
         with self._phase("audit", timings):
             told = replace(
-                Audit.of(audit_traced(built.traced, self._settings.params)),
+                Audit.of(audit_traced(built.traced, self._settings.params, found.verdict)),
                 release_id=release_id,
                 nominal_time=rfc3339(due.cut.slot_us),
                 min_f1=self._settings.min_f1,

@@ -23,7 +23,7 @@ from ktsafe.stream.files.private_audits import read_owners, read_value_places
 from ktsafe.stream.files.release_figures import watched_of
 from ktsafe.stream.files.releases_read import Release, read_release, release_folders
 from ktsafe.stream.files.report_texts import cost_in_words, text_of
-from ktsafe.verify.verifier import verify_flags
+from ktsafe.verify import verify
 
 # A sequence's worth by release and on average, and without attributes.
 
@@ -421,9 +421,9 @@ def _place_of_value(release: Release, own: str, mapping: Path) -> str:
 
 def _candidates(release: Release, own: str) -> set[str]:
     """Return the protection set of a vertex; sets are mutual."""
-    flags = np.array([[name == own] for name in release.ids])
-    _, counts = verify_flags(release.quasi_identifiers(), flags, release.edges, release.params)
-    return {release.ids[v] for v in np.flatnonzero(counts[0]).tolist()}
+    is_own = np.array([name == own for name in release.ids])
+    found = verify(release.quasi_identifiers(), is_own, release.edges, release.params)
+    return {release.ids[v] for v in np.flatnonzero(found.ps_sensitive).tolist()}
 
 
 def _follows(before: _ReleaseOfPerson | None, now: _ReleaseOfPerson) -> bool:

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import hashlib
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
@@ -108,6 +109,14 @@ class AuditedRelease:
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
     value_at: NDArray[np.int64] | None = None
+
+    @cached_property
+    def has_owner(self) -> NDArray[np.bool_]:
+        """Whether each vertex has a known person, bool, shape (n,)."""
+        if isinstance(self.owners, np.ndarray):
+            return self.owners >= 0
+        owners = self.owners or [None] * len(self.ids)
+        return np.array([owner is not None for owner in owners], dtype=np.bool_)
 
     def id_of(self, vertex: int) -> str:
         """Return the published id of a vertex as text."""

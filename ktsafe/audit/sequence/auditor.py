@@ -225,9 +225,11 @@ class SequenceAuditor(CopyOnExtend):
         return StructureReader(release.params, len(release.categories), self._workers)
 
     def _verdict(self, release: AuditedRelease, _found: Violations) -> Verdict:
-        """Judge a release by itself."""
-        graph = release.codes, release.is_sensitive, release.edges
-        return verify(*graph, self._params, workers=self._workers)
+        """Judge a release by itself; count people, and sensitive ones."""
+        shown, people = release.is_sensitive, release.has_owner
+        own = people & (shown if release.value_at is None else shown[release.value_at])
+        graph, flags = (release.codes, shown, release.edges), np.column_stack((people, own))
+        return verify(*graph, self._params, flags=flags, workers=self._workers)
 
     def _decide(self, view: CandidateSets) -> windows.Decision:
         """Decide k and alpha of a view, atom by atom."""
