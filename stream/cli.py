@@ -1,4 +1,8 @@
-"""The `ktsafe` command: parse, call, tell expected errors, return a code."""
+"""The `ktsafe` command: parse, call, tell expected errors, return a code.
+
+Texts may be reworded; codes are set in `ktsafe.stream.errors`. The order at the head is needed: the
+folder of kernels and the variables are settled before numba and numpy are loaded.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """Commands of `ktsafe` by name, each imported when called.
 
 Kernels, Kafka and the store load slowly. The list of commands, and completion, need none of them.
+
+Sections and examples may be changed. A new command is a row of `SECTIONS` and a module of
+`commands`, then `make reference`; tests/stream/commands/test_imports.py compares both, and refuses
+heavy imports at the head.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Notices of the service to its observers.
 
-Processing code never imports a metrics library.
-
 The base class ignores everything. `ktsafe.stream.monitoring.metrics` implements it with Prometheus,
-`ktsafe.stream.monitoring.board` for `ktsafe status`. Names and counts only: no id of a person and
-no attribute value ever passes through here, and edit statistics in `release_audited` alone.
+`ktsafe.stream.monitoring.board` for `ktsafe status`; processing code imports neither. Names and
+counts only: no id of a person and no attribute value ever passes through here, and edit statistics
+in `release_audited` alone.
+
+A new notice is a method here and the source of a metric in `metrics_table`, or
+tests/stream/monitoring/test_metrics.py fails.
 """
 
 from __future__ import annotations

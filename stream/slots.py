@@ -1,4 +1,9 @@
-"""Release times, and clocks that tests replace."""
+"""Release times, and clocks that tests replace.
+
+Units may be added to `_UNITS_S`; the comment of `every` in stream/example.toml names them (`make
+reference`). Slots count from the epoch and name releases: another rule moves the times of running
+sequences (tests/stream/test_slots.py).
+"""
 
 from __future__ import annotations
 

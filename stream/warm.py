@@ -6,6 +6,9 @@ Without a name all of them: a service's first release, and workers, then find wh
 
 `search` may run beside `ending` and `judges`: it finds compiled what it comes to last, and no other
 kernel is of two of them. Prints how many kernels had to be compiled.
+
+Toy graphs may be changed as long as they reach every kernel that releases use:
+tests/ktsafe/kernels/test_warm.py fails if a second run, or a release, still compiles one.
 """
 
 # ruff: noqa: E402 -- the folder must be chosen before a module with a kernel is imported

@@ -1,4 +1,9 @@
-"""`ktsafe anonymize`: one kt-safe release of a graph in files."""
+"""`ktsafe anonymize`: one kt-safe release of a graph in files.
+
+Printed words may be changed. An option or its help is also in docs/commands.md (`make reference`),
+and each is tried in tests/stream/commands/test_anonymize_options.py. `US_PER_TIE` is measured:
+measure it again when the search gets faster or slower.
+"""
 
 from __future__ import annotations
 

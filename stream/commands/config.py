@@ -1,4 +1,8 @@
-"""`ktsafe config`: check a configuration and its topics, or print an example."""
+"""`ktsafe config`: check a configuration and its topics, or print an example.
+
+Words and the layout of what is printed may be changed. Without arguments it prints
+stream/example.toml as it stands: keys and their comments are changed there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`ktsafe inspect` and `ktsafe next`: networks as their owners have them."""
+"""`ktsafe inspect` and `ktsafe next`: networks as their owners have them.
+
+Words may be changed; options go with `make reference`. How a network is read belongs to
+`ktsafe.graph.inputs`, how a sequence goes on to `ktsafe.stream.service.next_release`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`ktsafe releases`: read releases, also the latest graph, and withdraw one."""
+"""`ktsafe releases`: read releases, also the latest graph, and withdraw one.
+
+Words may be changed. `EDGES_LATEST` and its columns are read by others (docs/readers.md,
+tests/stream/files/test_latest_read.py). A description for catalogues is a member of `Also` and a
+function of `ktsafe.reader.exports`.
+"""
 
 from __future__ import annotations
 

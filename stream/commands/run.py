@@ -1,4 +1,9 @@
-"""`ktsafe run`: the service."""
+"""`ktsafe run`: the service.
+
+The last words may be changed; `counts_as_json` is what scripts read of a run, by the names of
+`Counts`. Figures of worth are secret: `describe` leaves them out unless it is private
+(tests/stream/monitoring/test_summary.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Commands to a running service: `status`, `release`, `rebase` and `erase`."""
+"""Commands to a running service: `status`, `release`, `rebase` and `erase`.
+
+Words may be changed. What a service can be asked for is fixed in `ktsafe.stream.service.control`;
+ids come in by argument or standard input and are never printed (tests/security/test_silence.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`ktsafe state`: import, back up, restore and check the private folder."""
+"""`ktsafe state`: import, back up, restore and check the private folder.
+
+Words may be changed. The work is done in `ktsafe.stream.maintenance`; `check` must refuse what
+`run` refuses, for the same reason (tests/stream/service/test_state_check.py).
+"""
 
 from __future__ import annotations
 

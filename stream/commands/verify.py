@@ -1,4 +1,8 @@
-"""`ktsafe verify`: judge releases by their bytes alone."""
+"""`ktsafe verify`: judge releases by their bytes alone.
+
+Words may be changed. What is judged comes from the folder alone, never from a configuration; exit
+codes for each state are in tests/stream/commands/test_exit_codes.py.
+"""
 
 from __future__ import annotations
 

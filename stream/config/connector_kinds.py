@@ -7,6 +7,10 @@ found by entry points, named as the kind, in the groups of `GROUPS`:
     sqlite = "our_package:SqliteSink"
 
 `docs/plug-ins.md` shows one from beginning to end.
+
+Base classes are what plug-ins are written against: a new abstract method breaks them and needs
+docs/plug-ins.md, ops/examples and tests/connectors/test_plug_ins.py. `WORDS` of keys that look like
+secrets may grow.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ staging/<id>/   bytes of the last release: the sink has not confirmed it, or may
 tasks/          what tasks on a Dask cluster read, while they run (`ktsafe.stream.process.pool`)
 audit/<id>/     the private mapping of a release, and its cost
 control.sock    the control socket of the running service (`ktsafe.stream.service.control`)
+
+Words of refusals may be changed. Names of folders are those of existing states and backups: another
+name needs a conversion in lab/convert.
 """
 
 from __future__ import annotations

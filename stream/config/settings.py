@@ -2,6 +2,10 @@
 
 Relative paths are relative to the folder of the configuration file, so a service finds its
 state wherever it is started from.
+
+Defaults and bounds may be tuned; a key needs stream/example.toml and `make reference`. What goes
+into `SequenceOptions` or `PrivacyParams` is fixed within a sequence: running services refuse
+another value until a rebase.
 """
 
 from __future__ import annotations

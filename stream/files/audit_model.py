@@ -3,6 +3,9 @@
 What measures fills structs, each defined beside it; `Audit` composes them. Readers take attributes,
 so a figure of another name is an error of types, and an audit that lacks one is none. A part that
 was not measured is None, and is not written.
+
+Figures may be added as optional fields. One that is renamed or becomes required leaves audits of
+earlier releases unreadable: they are read again for trends, reports and `status`.
 """
 
 from __future__ import annotations

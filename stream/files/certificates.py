@@ -2,6 +2,9 @@
 
 `values.csv`, `released_id,value_at`: of a release with exchanged values, at which vertex the
 sensitive value of each one's owner stands, or of who left it. It names nobody.
+
+The file and the seal are formats: readers check seals by `ktsafe.seals` and verify.html, and audits
+need the columns of `values.csv`. Hints may be reworded.
 """
 
 from __future__ import annotations

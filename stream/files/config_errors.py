@@ -1,4 +1,8 @@
-"""Turn errors of a TOML table into words for operators."""
+"""Turn errors of a TOML table into words for operators.
+
+Sentences may be reworded. The patterns match the messages of msgspec: a new version of it may need
+others (tests/stream/config/test_config.py asks for the words).
+"""
 
 from __future__ import annotations
 

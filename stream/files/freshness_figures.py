@@ -2,6 +2,9 @@
 
 All of it is taken from private audits. A sequence is worth what its releases are worth on average;
 the last release alone may be far from that, and so may the worst.
+
+A figure is a row of `FRESHNESS` or `CHANGED`; it becomes a label of the secret metrics (`make
+reference`). A name with a part of `GREATEST_IS_WORST` counts as worse the greater it is.
 """
 
 from __future__ import annotations

@@ -6,6 +6,10 @@
     sensitive_values = { health = ["chronic"], income = ["none"] }
 
 Source: Section 2.1 of the paper, "Graph Model"; see `ktsafe.graph.schemas`.
+
+A key of `[attributes]` is a field of `AttributesTable`, for schema files and services alike:
+stream/example.toml, `make reference`. How cells become values is decided in `ktsafe.graph.inputs`,
+not here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Private audits in files: ids, claims, deferred people, and notes of withdrawals."""
+"""Private audits in files: ids, claims, deferred people, and notes of withdrawals.
+
+Hints may be reworded. Files are taken only if the ledger knows their sha256; what is changed goes
+beside the old file first and takes its place after the ledger recorded it (`PARTIAL`).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 They are taken from the private audit. All but the sizes are secrets of the release: an
 attacker that knows how many vertices are inserted finds them more easily.
+
+A figure is a row of one of the tables below; it then appears in metrics and status (`make
+reference`, a place on a dashboard). `ATTACKS_TOLD` is also the order in which attacks are run
+within the budget.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@
 {"of": "ties", "by": "gender", "scale": [3, 1], "cells": [["f", "f"], ...], "counts": [...]}]}
 
 A table of "across", ties between the values of two attributes, has the second one as `across`.
+
+`PROTECTS` and the JSON are published: readers refuse another text or `format`, and
+docs/statistics.md explains them. Parquet is compared in a process of its own, because pyarrow may
+end it.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Shares no code with the writer: what the verifier judges is what a reader would see. Every file that
 is published is read; where two say the same, that is checked.
+
+Words of errors may be changed. It stays free of the writer and reads only what it can check; a new
+file of a release is named in `FILES`, a new field of the manifest is optional, so older releases
+verify.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Figures of reports as texts, and their new files."""
+"""Figures of reports as texts, and their new files.
+
+Rounding and words may be changed for all reports at once; tests of pages and commands compare some.
+Private files are made with mode 0600 and never replace one (tests/security/test_modes.py).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 A release is good if nothing is found: every guarantee is kept, no attack exceeds its bound and none
 is missing, and everybody has k candidates that are people.
+
+Words may be changed, docs/report.md explains them. A release must not get better by a missing
+figure: what was not measured is `open`, and `BOUNDED` lists the attacks without which it stays so
+(tests/ktsafe/assess/report/test_verdict.py).
 """
 
 from __future__ import annotations

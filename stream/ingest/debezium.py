@@ -10,6 +10,9 @@ log is that of its changes. What became of the row is in `op`:
 What a row means follows from the list. Rows of other tables, tombstones, and the marks at which
 transactions begin and end, change nothing. What the store held of a row says what it was before
 (`ktsafe.state.rows`). The time of a change says to which slot it belongs, and nothing else.
+
+Keys of rows are stored by hash: another spelling of them (`key_of`, `_by_content`) would lose the
+rows of existing states. New faults take a reason of `events.REASONS`.
 """
 
 from __future__ import annotations

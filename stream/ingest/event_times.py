@@ -1,4 +1,9 @@
-"""Records held back, and the event times of their partitions."""
+"""Records held back, and the event times of their partitions.
+
+`CONFIRMING`, `REFUTING` and `FOLLOWING_MAX` may be tuned (tests/stream/ingest/test_ahead.py). But a
+lost state is made again from its feed: what is decided otherwise then gives other bytes than those
+at the sink, and is refused.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 Each key and each text stands between two quotes. So a text has twice as many quotes as it has keys
 and texts, escaped ones not counted; and more than what was decoded of it has, if a key was given
 twice, since only one of both was kept.
+
+An event or field goes with docs/schemas and docs/events.md (tests/test_schemas.py asks both for one
+verdict). A new reason is an entry of `REASONS`, named in the guide in the same order
+(tests/test_docs.py). Never put a value into `detail`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ become durable in the same write. A dead letter is durable before the offset pas
 
 An event beyond the limit of its partition is weighed against the records that follow it
 (`ktsafe.stream.ingest.event_times`). Until that is decided the partition waits in front of it.
+
+Sizes, intervals and warnings may be tuned. The order of steps in `checkpoint` must stay: letters
+before offsets, changes with offsets in one write (tests/stream/service/test_crashes.py fails at
+every call).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Judges of the records of a feed: plain events, or CloudEvents."""
+"""Judges of the records of a feed: plain events, or CloudEvents.
+
+Bounds may be tuned, but a lost state is made again from its feed: what was refused once must be
+refused then. Reasons are those of `events.REASONS`. Calls are few for speed.
+"""
 
 from __future__ import annotations
 
@@ -100,8 +104,6 @@ class Judge:
         Attributes it does not list are dropped and counted.
     record_bytes_max:
         Greater values are dead-lettered undecoded.
-    event_format:
-        How events are wrapped in records.
     kinds:
         Those of ties that came before.
     wall_us:

@@ -1,4 +1,8 @@
-"""An owner's tables as a feed: rows of people and of ties."""
+"""An owner's tables as a feed: rows of people and of ties.
+
+It only joins readers of `ktsafe.graph.inputs` with the checks of events, so dumps accept what a
+feed would (tests/connectors/test_snapshot_source.py). `MEMO_MAX` may be tuned.
+"""
 
 from __future__ import annotations
 

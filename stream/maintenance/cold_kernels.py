@@ -2,6 +2,9 @@
 
 Two processes compile at the same time what a release needs: one most of what searches for it, the
 other the rest and what judges it, so both take about equally long.
+
+`_POLL_S` and words may be changed. A new folder of kernels belongs into `PARTS` and a run of
+`ktsafe.stream.warm`: tests/ktsafe/kernels/test_warm.py fails where two processes compile the same.
 """
 
 from __future__ import annotations

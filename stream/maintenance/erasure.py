@@ -1,7 +1,12 @@
 """Erasure of people from disk, its proof, and notes against older backups.
 
-The folder itself may be lost, which is why it is restored. A line holds the keyed hash of an id, by
-the secret that the store shares with its backups, and when the erasure was: it names nobody else.
+Notes lie beside the private folder, which may be lost and restored. A line holds the keyed hash of
+an id, by the secret that the store shares with its backups, and when the erasure was: it names
+nobody else.
+
+Whatever is kept of people anywhere must be erased here, and `remains` must find it:
+tests/stream/maintenance/test_erasure.py looks through every byte. `ERASE_TOPIC` orders stamps and
+stands in states: it cannot change. Bounds may be tuned.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@
 Everything in the files holds from one moment on; the feed goes on from the offsets that belong to
 that moment. An import that is interrupted leaves the folder with the first name, which no service
 starts beside and the next import begins anew.
+
+Words and `ROWS_AT_ONCE` may be changed. `IMPORT_TOPIC` stands in the stamps of states and sorts
+before every topic, so the feed wins at equal times (tests/stream/maintenance/test_state_import.py).
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Keep what `ktsafe status` shows.
 
-That is the counts of this run, of the last hour, and the last releases.
+That is the counts of this run, of the last hour, and the last releases: an observer like the
+metrics, but with a memory. Reports are taken by other threads than those that tell.
 
-An observer like the metrics, but with a memory: trends and what went wrong last. All of it is
-bounded. Reports are taken by other threads than those that tell.
+Intervals may be tuned; all memory stays bounded (tests/stream/monitoring/test_board.py). A field of
+the report is one of `diagnosis.Report`, shown by `commands/running.py`; secrets leave with
+`_without`.
 """
 
 from __future__ import annotations

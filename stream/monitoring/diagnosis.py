@@ -1,4 +1,9 @@
-"""The report on a service: figures, problems, and their remedies."""
+"""The report on a service: figures, problems, and their remedies.
+
+Thresholds are those of `ktsafe status` and may be tuned; alert rules in ops/prometheus/rules have
+their own. A problem needs an alert of its name and a row of the runbook, and `REMEDIES` are that
+row word by word (tests/ops/test_runbook.py).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
 """Metrics for Prometheus; those that tell secrets stand apart.
 
-The number of unowned vertices and inserted edges of a release is secret to its readers. These
-metrics are for a Prometheus and dashboards that only the operators of the true graph see; they
-exist only where `[metrics] figures` admits them (decision 19).
+The number of unowned vertices and inserted edges of a release is secret to its readers. So what
+tells of it stands in `SECRETS`, and is there only for operators that must show a token (`[metrics]
+token_file`, decision 19).
+
+A metric may be added: `make reference`, and a place on a dashboard of the secret folder or in a
+rule (tests/ops/test_dashboards.py). What tells edits never goes to `metrics_table.METRICS`.
 """
 
 from __future__ import annotations

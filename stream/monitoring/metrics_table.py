@@ -1,10 +1,11 @@
 """The table of metrics: name, kind, source, help, labels, samples.
 
-The registry, the list in docs/metrics.md, and the checks of dashboards and rules are derived
-from it. All of it is the operators' private plane: event counts, lag and durations tell of the true
-graph. What tells most of it says PRIVATE in its help text. The secrets of a release say SECRET and
-stand in `ktsafe.stream.monitoring.metrics`. The released sizes are always there, because
-the release itself shows them.
+The registry, docs/metrics.md, and the checks of dashboards and rules follow from it. All of it is
+the operators' private plane; what tells most of the true graph says PRIVATE in its help text.
+Secrets of releases stand in `ktsafe.stream.monitoring.metrics`.
+
+Rows may be added: each is taken from one notice of `Observer`, has bounded labels, and needs `make
+reference` and a place on a dashboard or in a rule. A name that changes breaks dashboards of others.
 """
 
 from __future__ import annotations

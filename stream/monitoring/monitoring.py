@@ -2,6 +2,9 @@
 
 `/status.json` tells what `ktsafe status` shows, `/metrics` is for Prometheus. `/healthz` and
 `/readyz` tell nothing but a word, and need no token: probes have none.
+
+Timeouts and texts may be changed. A new path belongs to `GUARDED`, unless it tells nothing but a
+word; probes must answer while all else waits (tests/stream/monitoring/test_status.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Progress of commands and services: a bar on terminals, else lines."""
+"""Progress of commands and services: a bar on terminals, else lines.
+
+How it looks and how often may be changed freely, on standard error only. It shows counts, never
+ids; rich is imported where there is a terminal.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Events of one run, counted for display and last words."""
+"""Events of one run, counted for display and last words.
+
+Counts may be added as fields: `ktsafe run --json` prints each by its name (`counts_as_json`), so a
+renamed field breaks scripts. `worth` is secret, `held_back` private.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Options, questions and answers that all commands share."""
+"""Options, questions and answers that all commands share.
+
+Help texts may be reworded, for all commands at once (`make reference`). An option here has one
+meaning in every command; answers are printed by `say`, as text or as JSON.
+"""
 
 from __future__ import annotations
 

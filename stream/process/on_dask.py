@@ -4,6 +4,10 @@ What a task reads is in a file that its sender keeps: the task names path and of
 worker maps them into memory. So a task is small, and a second worker needs nothing else.
 A worker computes nothing before it is sure to compute the same: its code must be the sender's, and
 its kernels compiled.
+
+Times may be tuned. Results must be those of threads, byte by byte, and the graph goes by TLS or
+loopback only (tests/stream/workers/test_on_dask.py). What one version sends, another refuses:
+nothing needs to stay compatible.
 """
 
 from __future__ import annotations

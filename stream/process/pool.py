@@ -1,6 +1,9 @@
 """Opens executors for the mechanism, and counts their work.
 
 The mechanism starts no thread itself.
+
+Anything may be changed that keeps results in the order of their tasks: releases must not depend on
+workers (tests/stream/workers/test_pool.py). Figures of `WorkInParts` are metrics.
 """
 
 from __future__ import annotations

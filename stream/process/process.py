@@ -1,6 +1,7 @@
 """Begin and end the process of a command.
 
-It ends whatever its threads are doing.
+Thresholds of garbage and heaps may be tuned: they change memory and time alone. The umask and the
+ban on core dumps must stay (tests/security/test_modes.py, tests/stream/process/test_process.py).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The truth of an audit: mappings, and true graphs from a feed.
 
-It is an audit's own reading.
+An audit's own reading: it shares no code with the store. State semantics: registers merge by (time,
+line), an attribute or a tie counts if it is later than its vertex's last departure, and a tie waits
+for its ends. A release at T shows the lines before the first one that is later than T. After
+`ktsafe state import` the feed goes on from a graph in two files, which counts as older.
 
-After `ktsafe state import` the feed goes on from a graph in two files, which counts as older. It
-shares no code with the store. State semantics: registers merge by (time, line), an attribute or a
-tie counts if it is later than its vertex's last departure, and a tie waits for its ends. A release
-at T shows the lines before the first one that is later than T.
+Whatever the store learns to understand of a feed must be written here a second time, not imported;
+tests/stream/release/test_true_feed.py compares both with the naive fold.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Releases that are safe together: one sequence, made from what changed.
 
 The mechanism's memory, its pages, is durable with the release that it belongs to. A release that
-does not become one leaves nothing: the memory is read back from the ledger.
+does not become one leaves nothing: the memory is read back from the ledger (`mechanism` draws it).
 
-    pages as of release i ──build──▶ pages as of i+1 ──end_build(staged=True)──▶ durable, and kept
-              ▲                             │
-              └─────────────────────────────┘ end_build(staged=False)
+`COUNTS` are what metrics show and may grow. Names of pages (`NAMED`) stand in states and cannot
+change. `_raise_if_broken` may let pass findings of `LINKED` only
+(tests/stream/release/test_linked.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Values that the snapshotter and the mechanism (`linked`) exchange.
 
-build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ end_build(staged=True)
-│
-└─ anything wrong ──▶ end_build(staged=False)
+    build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ end_build(staged=True)
+    └─ anything wrong ──▶ end_build(staged=False)
+
+Figures may be added to `Built`, with a default. What `DueRelease.drawn` gives settles the bytes of
+a release: with other names or lengths of draws a lost state cannot be made again.
 """
 
 from __future__ import annotations

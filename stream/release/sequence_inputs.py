@@ -1,9 +1,12 @@
 """Pages of a sequence in the ledger, its auditor's among them.
 
-What it has learned is durable with each release.
+What the auditor learned is kept as pages beside those of the mechanism: the ledger has a digest of
+each, and they change in the write that stages the release. An auditor that was saved needs no
+former release.
 
-It is kept as pages beside those of the mechanism, so the ledger has a digest of each, and they
-change in the write that stages the release. An auditor that was saved needs no former release.
+What is fixed within a sequence is listed in `inputs_digest`: whatever is added or spelt otherwise
+there makes every running sequence refuse its configuration, and needs lab/convert. Hints may be
+reworded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The audit of a whole history in files, as one report."""
+"""The audit of a whole history in files, as one report.
+
+Words and layout of `report_lines` may be changed. The structs are the JSON of `ktsafe audit` and
+`verify --together`: add fields, rename none. Judging is done by `ktsafe.audit.sequence`, never
+here.
+"""
 
 from __future__ import annotations
 

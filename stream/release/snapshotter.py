@@ -3,6 +3,10 @@
 Runs beside ingest, on a snapshot that nobody else touches. What it leaves behind is a staging
 folder and a private audit; whether they become a release is decided by
 `ktsafe.stream.release.publish`.
+
+Hints may be reworded. The order must stay: write, read back, verify, judge, seal, attack, audit;
+the verdict is on bytes read back. `MONTH` and `FILES_PER_YEAR` bound what statistics cost
+(tests/stream/release/test_statistics.py).
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 Two snapshots of one running store number vertices and codes alike, so they are compared position by
 position: one pass over arrays, and work for what differs. After a restart the
 mechanism's own memory of the truth stands in for the former snapshot.
+
+Either way gives the same changes in the same order, so a restart changes no byte:
+tests/stream/release/test_true_changes.py compares both. `PREFIX` names pages of states and cannot
+change; hints may.
 """
 
 from __future__ import annotations

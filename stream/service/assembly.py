@@ -1,4 +1,9 @@
-"""From checked settings to a running service, and its notes to systemd."""
+"""From checked settings to a running service, and its notes to systemd.
+
+A new key is passed on here, in the slice that its part takes (`IngestSettings`, `LoopSettings`,
+`BuildSettings`). Whatever is opened is closed in reverse, also where a start fails
+(tests/stream/service/test_processes.py, test_room.py).
+"""
 
 from __future__ import annotations
 

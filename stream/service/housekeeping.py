@@ -1,4 +1,9 @@
-"""Upkeep of a state: between slots, and a check of every byte."""
+"""Upkeep of a state: between slots, and a check of every byte.
+
+Intervals may be tuned. `_prune_if_due` may forget only what no accepted event can precede
+(tests/stream/service/test_waiting.py), and checks must refuse what `run` refuses
+(test_state_check.py).
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,12 @@
 
 One thread owns source and store.
 
-collect for slot T ──▶ every partition at its cut ──▶ checkpoint with the cut ──▶ resume
-      ▲                                                        │
-      └────────────────────────────────────────────────────────┴──▶ release built beside it
+    collect for slot T ──▶ every partition at its cut ──▶ checkpoint with the cut ──▶ resume
+          ▲                                                        │
+          └────────────────────────────────────────────────────────┴──▶ release built beside it
+
+Pauses may be tuned. A cut is durable in the checkpoint of all that belongs to it, and none is taken
+while a release is on its way (tests/stream/service/test_service.py, test_crashes.py).
 """
 
 from __future__ import annotations

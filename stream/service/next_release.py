@@ -7,6 +7,10 @@
       private/      dumps, state, private audits, dead letters
 
 The tables are put beside the earlier ones as a dump of their date, and drained.
+
+`CONFIG` may be changed for new sequences; folders that exist keep what was written. A date never
+gives two releases: the dump takes its place before it is drained
+(tests/stream/commands/test_next.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Wire one service from its configuration and run it.
 
-It opens its parts, compares state and sink, loops, and closes.
-
 Opening goes from the inside out, so what refuses to start leaves nothing half open:
 
 1. the store, with its lock;
@@ -9,6 +7,9 @@ Opening goes from the inside out, so what refuses to start leaves nothing half o
    must read back;
 3. the sink, compared with the ledger;
 4. the source, seeked to the stored offsets.
+
+This order must stay. A command of the control socket is a case of `Operations.do`; what must wait
+for a release on its way is said in `must_wait` (tests/stream/service/test_operations.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Clock of slots: partitions waited for, and lone events believed."""
+"""Clock of slots: partitions waited for, and lone events believed.
+
+Times may be tuned within what brokers do (the reasons stand beside them); tests/faults/dates.py
+runs wrong clocks and dates against the bounds. It decides when, never what: limits of a slot are
+those of `ReleaseCut`.
+"""
 
 from __future__ import annotations
 
