@@ -36,6 +36,11 @@ def closed_neighbourhoods(graph: Small) -> list[set[int]]:
     return reach
 
 
+def degrees(graph: Small) -> list[int]:
+    """Return the number of neighbours of each vertex."""
+    return [len(near) - 1 for near in closed_neighbourhoods(graph)]
+
+
 def attribute_distance(first: Sequence[int], second: Sequence[int]) -> Fraction:
     """Return half the L1 distance of two samples' distributions (the paper's Eq. 2)."""
     one, two = Counter(first), Counter(second)

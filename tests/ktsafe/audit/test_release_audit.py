@@ -14,7 +14,7 @@ from msgspec import to_builtins
 import ktsafe.audit.privacy_figures as privacy_module
 from ktsafe import InvalidGraph
 from ktsafe.audit import audit_release, cost_parts, trace
-from ktsafe.audit.privacy_figures import privacy_figures
+from ktsafe.audit.privacy_figures import Group, privacy_figures
 from tests import naive
 from tests.graphs import (
     attributed,
@@ -85,7 +85,54 @@ def test_privacy_figures_agree_with_the_definitions(
     assert figures.sensitive.tolist() == [sum(flags[u] for u in ps) for ps in sets]
     assert figures.sensitive_real.tolist() == [sum(flags[u] for u in ps if u < n) for ps in sets]
     assert figures.k_known.tolist() == [len(candidates) for candidates in known]
-    json.dumps(to_builtins(figures.summary()), allow_nan=False)
+    found = figures.summary()
+    json.dumps(to_builtins(found), allow_nan=False)
+    groups = {"by_true_degree": naive.degrees(original), "by_class_size": class_sizes(released, n)}
+    rows = [(found.all, list(range(n)))]
+    for name, sizes in groups.items():
+        bands = {size.bit_length() for size in sizes}
+        told = getattr(found, name)
+        assert [(row.first.bit_length(), row.last.bit_length()) for row in told] == [
+            (band, band) for band in sorted(bands)
+        ]
+        rows += [(row, [v for v in range(n) if row.first <= sizes[v] <= row.last]) for row in told]
+    for row, people in rows if n else ():
+        own = [(sets[v], known[v]) for v in people]
+        check_group(row, own, flags, n, tolerance)
+
+
+def check_group(
+    row: Group,
+    own: list[tuple[set[int], set[int]]],
+    flags: list[bool],
+    n: int,
+    tolerance: Tolerance,
+) -> None:
+    """Assert that the figures of a group are those of its people's candidates."""
+    assert row.vertices == len(own)
+    chance = np.mean([1 / sum(u < n for u in ps) for ps, _ in own])
+    assert row.k_real.risk_mean == pytest.approx(chance, abs=1e-6)
+    counts = {
+        "k_claimed": [len(ps) for ps, _ in own],
+        "k_real": [sum(u < n for u in ps) for ps, _ in own],
+        "k_known": [len(candidates) for _, candidates in own],
+    }
+    for name, values in counts.items():
+        found, below = getattr(row, name), sum(value < tolerance.k for value in values)
+        assert (found.min, found.below_k) == (min(values), below)
+        assert found.share == pytest.approx(below / len(own), abs=1e-6)
+        assert found.median == sorted(values)[(len(values) - 1) // 2]
+    for name, last in (("alpha", len(flags)), ("alpha_real", n)):
+        among = [[flags[u] for u in ps if u < last] for ps, _ in own]
+        shares = [Fraction(sum(each), len(each)) for each in among]
+        found = getattr(row, name)
+        assert found.max == pytest.approx(float(max(shares)), abs=1e-6)
+        assert found.above_alpha == sum(share > tolerance.alpha for share in shares)
+
+
+def class_sizes(released: Small, n: int) -> list[int]:
+    """Return how many of the first vertices have the same quasi-identifiers as each of them."""
+    return [released.quasi_identifiers[:n].count(one) for one in released.quasi_identifiers[:n]]
 
 
 def test_copies_protect_nobody_by_real_people() -> None:
@@ -103,17 +150,6 @@ def test_copies_protect_nobody_by_real_people() -> None:
     assert everybody.alpha.above_alpha == 0
     assert everybody.alpha_real.above_alpha == 1
     assert audit.cost.total == audit.cost.k_copies
-
-
-def test_bands_partition_the_real_vertices() -> None:
-    """Every real vertex is in exactly one degree band and one class-size band."""
-    original = paper_original()
-    privacy = audit_release(
-        attributed(original), attributed(paper_anonymized()), params_of(EXACT)
-    ).privacy
-    assert [(row.first, row.last) for row in privacy.by_true_degree] == [(1, 1), (2, 3)]
-    assert [row.vertices for row in privacy.by_true_degree] == [4, 2]
-    assert sum(row.vertices for row in privacy.by_class_size) == 6
 
 
 def test_many_pairs_are_sampled() -> None:

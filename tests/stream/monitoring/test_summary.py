@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ktsafe.stream.commands.run import describe
 from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
 from ktsafe.stream.monitoring.summary import Summary
@@ -32,6 +35,15 @@ def test_what_a_release_is_worth_is_told_to_its_operator_alone() -> None:
     summary.release_published("r1", 0, 1, 1)
     assert "precision 0.75, recall -, F1 0.62" in describe(summary.counts, {}, "")
     assert "F1" not in describe(summary.counts, {}, "", is_private=False)
+
+
+@given(st.dictionaries(st.integers(0, 3), st.none() | st.integers(0, 9)))
+def test_the_lag_is_known_where_that_of_each_partition_is(lags: dict[int, int | None]) -> None:
+    """The whole of some partitions is not told as that of all."""
+    summary = Summary()
+    summary.lag({("feed", 0): 5})
+    summary.lag({("feed", partition): lag for partition, lag in lags.items()})
+    assert summary.counts.lag == (None if None in lags.values() else sum(lags.values()))
 
 
 def test_a_release_is_in_flight_from_its_cut_on() -> None:

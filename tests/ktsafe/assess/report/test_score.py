@@ -173,6 +173,21 @@ def test_parts_over_time_are_those_of_sets_of_ties() -> None:
     assert over_time(year(true, true)) == {"Trend": 1.0, "Freshness": 1.0}
 
 
+@given(*[st.sets(st.integers(0, 30), min_size=1)] * 4)
+def test_parts_over_time_equal_a_count_of_sets(first, then, shown, shown_then) -> None:
+    """Whatever is true and shown: both changes, and what is shown of new and ended ties."""
+    true, released = len(then) - len(first), len(shown_then) - len(shown)
+    expected = {}
+    if true and 100 * abs(true) >= len(first):
+        low, high = sorted((abs(true), abs(released)))
+        expected["Trend"] = low / high if true * released > 0 else 0.0
+    if new := then - first:
+        ended = (first & shown) - then
+        still = len(ended & shown_then) / len(ended) if ended else 0.0
+        expected["Freshness"] = len(new & shown_then) / len(new) * (1 - still)
+    assert over_time(year([first, then], [shown, shown_then])) == pytest.approx(expected, abs=1e-6)
+
+
 def test_the_other_sign_and_no_edges_are_worth_nothing() -> None:
     """Fewer ties where there are more, and nothing at all, have 0 in both parts."""
     true = [set(range(100)), set(range(140))]

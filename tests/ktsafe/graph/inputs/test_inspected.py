@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ktsafe
 from ktsafe.errors import InvalidGraph
+from ktsafe.graph import MISSING
 from ktsafe.graph.inputs.inspected import InspectedColumn, Inspection, inspect
 
 N = 1_000
@@ -113,6 +117,17 @@ def test_types_roles_and_counts(tmp_path: Path, way: Callable[[Path], Inspection
     assert found.refused == ()
     assert "diagnosis" in str(found)
     assert len(repr(found)) < 5_000
+
+
+@given(st.lists(st.sampled_from([None, MISSING, "n/a", "f", "m", "3", "x y"]), min_size=1))
+def test_a_column_counts_each_person_once(values: list[str | None]) -> None:
+    """Who has no value is missing, also where a dash says so; all others count for their value."""
+    table = pd.DataFrame({"id": [f"p{i}" for i in range(len(values))], "kind": values})
+    ties = pd.DataFrame({"source": ["p0"], "target": ["p0"]})
+    (column,) = inspect(ties, table).columns
+    told = Counter(value for value in values if value not in {None, MISSING})
+    assert (column.missing, column.distinct) == (len(values) - told.total(), len(told))
+    assert dict(column.common) == dict(told)
 
 
 def test_a_schema_is_proposed(tmp_path: Path) -> None:
