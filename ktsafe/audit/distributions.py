@@ -17,14 +17,6 @@ VALUES_MAX = 8
 """Values of an attribute that are told one by one; the others are told together."""
 
 
-class Shares(msgspec.Struct, frozen=True):
-    """Sensitive shares of candidates; `above_alpha` counts those above it, on integers."""
-
-    max: float | None = None
-    median: float | None = None
-    above_alpha: int = 0
-
-
 class Both(msgspec.Struct, frozen=True):
     """A figure of the true graph and of the released one."""
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ktsafe.audit import _privacy_core as core
 from ktsafe.audit.cost import Traced, share
-from ktsafe.audit.distributions import Shares, band_of, ends_of
+from ktsafe.audit.distributions import band_of, ends_of
+from ktsafe.audit.sequence.figures import Shares
 from ktsafe.graph import AttributedGraph
 from ktsafe.graph.numbering import sums_of_neighbours
 from ktsafe.params import PrivacyParams

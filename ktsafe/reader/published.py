@@ -243,24 +243,6 @@ class StudiedRelease:
             return Estimate(float(drawn[0]), None, None, "graph")
         return estimate_of(drawn, figure)
 
-    def people_of_class(self, *values: str) -> Estimate:
-        """Return the number of people with these values, one per attribute.
-
-        Raises
-        ------
-        InvalidParams
-            If no published vertex has them.
-        """
-        table = next((table for table in self.tables if table.of == "classes"), None)
-        rows = list(zip(*(self.columns[name].tolist() for name in self.attributes), strict=True))
-        if len(self.attributes) == 1:
-            return self.estimate("people_of", *values, by=self.attributes[0])
-        if values not in rows:
-            raise InvalidParams("No vertex has these values.", hint="Give one of each attribute.")
-        if table is None:
-            return Estimate(float(rows.count(values)), None, None, "graph")
-        return estimate_of(_with_noise(table)[:, list(table.cells).index(values)], "people_of")
-
     def drawn(
         self, figure: str, values: tuple[str, ...], by: str | None, across: str | None = None
     ) -> Floats:

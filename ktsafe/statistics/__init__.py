@@ -24,9 +24,9 @@ MICRO: Final = 1_000_000
 VALUES_MAX: Final = 100
 """An attribute with more published values has no table of ties: it would be mostly noise."""
 CELLS_MAX: Final = 5_000
-"""Of a table of classes, or of ties across two attributes: with more it would be mostly noise."""
+"""Of a table of ties across two attributes: with more it would be mostly noise."""
 SHARES_OF_TIES: Final = {"ties": 4, "across": 2, "degrees": 4, "changes of ties": 2}
-SHARES_OF_PEOPLE: Final = {"people": 2, "classes": 2, "changes of people": 1}
+SHARES_OF_PEOPLE: Final = {"people": 2, "changes of people": 1}
 """How tables share the epsilon of a release: each has its share of the sum over all that it has."""
 DEGREE_BINS: Final = (0, *(2**i for i in range(20)))
 """The least degree of each bin. They do not depend on the data."""
@@ -42,12 +42,11 @@ class NoisyTable:
     Attributes
     ----------
     of:
-        "people", "classes", "ties", "across", "degrees", "changes of ties", "changes of people".
+        "people", "ties", "across", "degrees", "changes of ties", "changes of people".
     by:
-        The attribute; None for classes, changes, and degrees, whose cells are the bins of
-        `DEGREE_BINS`.
+        The attribute; None for changes, and degrees, whose cells are the bins of `DEGREE_BINS`.
     cells:
-        What each count is of: a value, all values of a class, or two values; None last.
+        What each count is of: a value, or two values; None last.
     counts:
         Noisy, so a small count may be negative.
     scale:
@@ -161,7 +160,7 @@ def noisy_tables(
     Parameters
     ----------
     published:
-        Names the cells. Its values and classes are public, so the cells tell nothing.
+        Names the cells. Its values are public, so the cells tell nothing.
     epsilon_micro:
         At least 1, in millionths of epsilon.
     changes:
@@ -204,19 +203,12 @@ class _Exact:
 
 
 def _of_people(truth: AttributedGraph, published: AttributedGraph) -> Iterator[_Exact]:
-    """Yield people by each value, and by class where that says more."""
-    names = truth.schema.quasi_identifiers
-    for j, name in enumerate(names):
+    """Yield people by each value."""
+    for j, name in enumerate(truth.schema.quasi_identifiers):
         values = _values(published, j)
         at = _places(truth, j, values)
         cells: list[Cell] = [(value,) for value in (*values, None)]
         yield _Exact("people", name, cells, np.bincount(at, minlength=len(cells)), 1)
-    classes = sorted(set(_classes(published)))
-    if len(names) > 1 and len(classes) <= CELLS_MAX:
-        place = {each: i for i, each in enumerate(classes)}
-        of_vertex = [place.get(each, len(classes)) for each in _classes(truth)]
-        cells = [*classes, (None,) * len(names)]
-        yield _Exact("classes", None, cells, np.bincount(of_vertex, minlength=len(cells)), 1)
 
 
 def _of_ties(truth: AttributedGraph, published: AttributedGraph) -> Iterator[_Exact]:
@@ -248,16 +240,6 @@ def _of_ties(truth: AttributedGraph, published: AttributedGraph) -> Iterator[_Ex
     bins = np.searchsorted(DEGREE_BINS, degrees, side="right") - 1
     bounds: list[Cell] = [(str(least),) for least in DEGREE_BINS]
     yield _Exact("degrees", None, bounds, np.bincount(bins, minlength=len(bounds)), 4)
-
-
-def _classes(graph: AttributedGraph) -> list[tuple[str, ...]]:
-    """Return the quasi-identifiers of each vertex, as texts."""
-    names = graph.schema.quasi_identifiers
-    columns = [
-        np.array(graph.categories[j], dtype=object)[graph.codes[:, j]].tolist()
-        for j in range(len(names))
-    ]
-    return list(zip(*columns, strict=True))
 
 
 def _values(graph: AttributedGraph, column: int) -> list[str]:

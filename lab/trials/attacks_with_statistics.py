@@ -316,11 +316,9 @@ def coming(history: History, told: Sequence[Tables]) -> Iterator[tuple[Result, R
 
 
 def surplus_of(history: History, i: int, tables: Tables) -> tuple[Floats, Floats]:
-    """Return, of each id, people of its class in the tables for each vertex, and its vertices."""
+    """Return, of each id, people of its value in the tables for each vertex, and its vertices."""
     graph = history.cases[i].released
-    table = next((table for table in tables if table.of == "classes"), None)
-    if table is None:
-        table = next(table for table in tables if table.of == "people")
+    table = next(table for table in tables if table.of == "people")
     texts = [
         np.array(graph.categories[j], dtype=object)[graph.codes[:, j]].tolist()
         for j in range(len(graph.schema.quasi_identifiers))

@@ -17,8 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from ktsafe.audit import Cost, Overlap, Usefulness
-from ktsafe.audit.distributions import Shares
-from ktsafe.audit.sequence.figures import ObjectShares
+from ktsafe.audit.sequence.figures import Shares
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files.audit_model import (
     AttackResult,
@@ -47,7 +46,7 @@ By the definition; real people only; against an attacker that knows the true tie
 releases of the sequence; the same, real people only, without those who left; against an attacker
 that saw a person gain or lose ties at any release.
 """
-SENSITIVE: Final[Mapping[str, Callable[[Audit], Shares | ObjectShares | None]]] = {
+SENSITIVE: Final[Mapping[str, Callable[[Audit], Shares | None]]] = {
     "claimed": lambda audit: audit.privacy.all.alpha,
     "real": lambda audit: audit.privacy.all.alpha_real,
     "sequence_real": lambda audit: (

@@ -62,13 +62,11 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: list[int]
     across: str | None = None
 
-    def attributes(self, quasi_identifiers: Sequence[str]) -> Sequence[str]:
+    def attributes(self) -> Sequence[str]:
         """Return of which attribute each value of a cell is.
 
         Nothing if cells have no values.
         """
-        if self.of == "classes":
-            return quasi_identifiers
         if self.by is None:
             return ()
         if self.of == "people":

@@ -405,7 +405,7 @@ def _statistics(
         raise ReleaseUnreadable(f"{path} and the manifest do not say the same of its cost.")
     known = manifest.schema.quasi_identifiers
     for table in found.tables:
-        names = table.attributes(known)
+        names = table.attributes()
         if not set(names) <= set(known):
             raise ReleaseUnreadable(f"{path} has a table of no quasi-identifier.")
         if not names:

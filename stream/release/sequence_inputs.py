@@ -124,7 +124,8 @@ def check_inputs(
         hint = (
             "parameters, effort and aim, schema, buckets and groups are fixed within a sequence of "
             "releases, and the configuration differs from what this state began with. Restore the "
-            "configuration, or begin a new sequence with `ktsafe rebase`: readers can then link "
+            "configuration; convert a state of an earlier build, once: `python -m lab.convert "
+            "FOLDER`; or begin a new sequence with `ktsafe rebase`: readers can then link "
             "the old sequence to the new one."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)

@@ -32,9 +32,9 @@ from ktsafe.audit.sequence.figures import (
     Candidates,
     ContainmentFigures,
     ObjectCounts,
-    ObjectShares,
     Persistence,
     Published,
+    Shares,
 )
 from ktsafe.audit.sequence.windows import SequenceAudit
 from ktsafe.stream.files.freshness_figures import over_time_in_words
@@ -57,10 +57,11 @@ from ktsafe.stream.files.report_texts import text_of
 from ktsafe.stream.release.audits import Truth, audited, nominal_time, promise_of, traced_of
 
 STEPS = {
-    "certificate": "a certificate by cohorts, for any set of releases",
-    "not at all": "no certificate, which counts as unsafe",
-    "each release by itself": "the strict verifier, each release by itself",
+    True: "a certificate by cohorts, for any set of releases",
+    False: "no certificate, which counts as unsafe",
+    UNSET: "the strict verifier, each release by itself",
 }
+"""How a sequence was decided, by whether it is certified."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,13 +87,13 @@ class Sources:
 class PublishedOverAll(Published, frozen=True):
     """Candidates over all releases, and their greatest sensitive share at any release."""
 
-    sensitive_share: ObjectShares
+    sensitive_share: Shares
 
 
 class LinkedOverAll(Candidates, frozen=True):
     """The same for an attacker that follows people over several ids."""
 
-    sensitive_share: ObjectShares
+    sensitive_share: Shares
 
 
 class ChangesOverAll(msgspec.Struct, frozen=True):
@@ -101,7 +102,7 @@ class ChangesOverAll(msgspec.Struct, frozen=True):
     visible: int
     below_k: int
     k_delta_min: int | None
-    alpha_alike: ObjectShares
+    alpha_alike: Shares
 
 
 class ReleaseFindings(SequenceAudit, frozen=True, kw_only=True):
@@ -223,7 +224,7 @@ class _Part:
         self.sequence_id = sequence_id
         self._findings: list[Findings] = []
         self._usefulness: list[Usefulness | None] = []
-        self._shares: dict[str, ObjectShares] = {}
+        self._shares: dict[str, Shares] = {}
 
     def add(self, findings: Findings, found: Usefulness | None) -> None:
         self._findings.append(findings)
@@ -239,7 +240,8 @@ class _Part:
         if last.linked:
             linked = LinkedOverAll(**asdict(last.linked), sensitive_share=self._shares["linked"])
         checked = [findings.checked for findings in self._findings]
-        steps = {each.alpha_by for each in checked} | {each.linked_alpha_by for each in checked}
+        steps = {each.certificate for each in checked}
+        steps |= {each.linked_certificate for each in checked} - {UNSET}
         return OneSequence(
             sequence_id=self.sequence_id,
             releases=len(self._findings),

@@ -286,7 +286,6 @@ def safety(audit: Audit, *, covers_changes: bool = False) -> dict[str, Any]:
         "title": title.rstrip("."),
         "findings": found,
         "guarantees": guarantees(audit, covers_changes=covers_changes),
-        "decided_by": audit.audit and audit.audit.checked.alpha_by,
         "people": fewest_people(audit),
         "margin_until": audit.margin_until,
         # In one order, as private audits are written with their names sorted.

@@ -142,7 +142,7 @@ class SequenceAuditor(CopyOnExtend):
         self._extend_views(release, structure, owned, n_numbers)
 
         linked: figures.Candidates | UnsetType = UNSET
-        by_links: tuple[bool | UnsetType, str | UnsetType] = (UNSET, UNSET)
+        by_links: bool | UnsetType = UNSET
         by_ids = self._judge("", self._published, structure.vertices, found)
         if self._linked is not None:
             by_links = self._judge("linked_", self._linked, owned.linked, found)
@@ -158,10 +158,10 @@ class SequenceAuditor(CopyOnExtend):
         beside = self._comparison.judge(release, structure, owned, truth, self._ownership, found)
         if beside is not None:
             measured = replace(measured, containment=beside[0], persistence=beside[1])
-        checked = Checked(self.promise.window, self.promise.cover, *by_ids, *by_links)
+        checked = Checked(self.promise.window, self.promise.cover, by_ids, by_links)
         return Findings(release.release_id, tuple(found.violations), checked, measured, verdict)
 
-    def shares(self) -> dict[str, figures.ObjectShares]:
+    def shares(self) -> dict[str, figures.Shares]:
         """Summarize the sensitive share of CS_all, over all objects."""
         views = {"published": self._published}
         if self._linked is not None:
@@ -256,13 +256,13 @@ class SequenceAuditor(CopyOnExtend):
 
     def _judge(
         self, prefix: str, view: CandidateSets, objects: NDArray[np.int64], found: Violations
-    ) -> tuple[bool | UnsetType, str]:
-        """Decide k and alpha for every promised set of releases; return how.
+    ) -> bool | UnsetType:
+        """Decide k and alpha for every promised set of releases; return whether it is certified.
 
-        Whether there is a certificate, and the method.
+        UNSET where each release is judged by itself.
         """
         if self.promise.window == 1:
-            return UNSET, "each release by itself"
+            return UNSET
         decision = self._decide(view)
         for kind, flags in (
             ("too_few_candidates", decision.has_too_few),
@@ -273,7 +273,7 @@ class SequenceAuditor(CopyOnExtend):
                 failing = known[flags[view.atom_of[known]]]
                 position = np.flatnonzero(np.isin(objects, failing))
                 found.add(prefix + kind, position, absent=len(failing) - len(position))
-        return decision.has_certificate, "certificate" if decision.has_certificate else "not at all"
+        return decision.has_certificate
 
     def _judge_changes(self, structure: Structure, found: Violations) -> figures.ChangeFigures:
         """Decide cover, of former changes too; return figures."""

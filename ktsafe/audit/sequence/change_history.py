@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering, grown
 from ktsafe.audit.sequence.candidate_sets import CandidateSets
-from ktsafe.audit.sequence.figures import ObjectCounts, ObjectShares, ValueFigures, counts, shares
+from ktsafe.audit.sequence.figures import ObjectCounts, Shares, ValueFigures, counts, shares
 from ktsafe.audit.sequence.profiles import Structure, edge_ends
 from ktsafe.graph import MISSING
 from ktsafe.params import PrivacyParams
@@ -134,7 +134,7 @@ class ChangeHistory(CopyOnExtend):
         self.k_delta, self.sensitive = self.k_delta[rows], self.sensitive[rows]
         self._n_merged = len(rows)
 
-    def figures(self, params: PrivacyParams) -> tuple[ObjectCounts, ObjectShares]:
+    def figures(self, params: PrivacyParams) -> tuple[ObjectCounts, Shares]:
         """Summarize the candidates that changed alike, and how sensitive they are."""
         k_delta, sensitive = self.k_delta, self.sensitive
         above = sensitive * params.alpha.denominator > k_delta * params.alpha.numerator

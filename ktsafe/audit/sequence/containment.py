@@ -2,7 +2,7 @@
 
 Every true person is published, every true tie between two published people is shown, and every
 published quasi-identifier is the true one; what is missing must be declared, and a tie may be
-missing no longer than the declared lag. A suppressed value ("-") is counted and is no fault.
+missing no longer than the declared lag. A suppressed value ("-") is no fault.
 """
 
 from __future__ import annotations
@@ -140,8 +140,7 @@ class Containment(CopyOnExtend):
         number[is_published] = structure.vertices[position[is_published]]
         ties = edge_keys(number, truth.edges)
         ties.sort()
-        n_ties_of_withheld = int(np.searchsorted(ties, 0))
-        ties = ties[n_ties_of_withheld:]
+        ties = ties[np.searchsorted(ties, 0) :]  # The others have an end that is withheld.
         is_true, is_shown = met(_shown(structure, owner, people, number), ties)
         owner_of = _table(structure.vertices, owner)
         missing = np.sort(renumbered(owner_of, ties[~is_shown]))
@@ -150,8 +149,8 @@ class Containment(CopyOnExtend):
         ends = edge_ends(renumbered(position_of, missing))
         lag_max = truth.declared.lag_max
         late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
-        differing, suppressed = _differing(release, truth, position, is_published)
-        masked, sensitive_differs = _sensitive(release, truth, position, is_published)
+        differing = _differing(release, truth, position, is_published)
+        sensitive_differs = _sensitive(release, truth, position, is_published)
         self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
         return Contained(
             is_true=is_true,
@@ -159,15 +158,9 @@ class Containment(CopyOnExtend):
                 withheld_people=len(withheld),
                 withheld_releases_max=int(waits.max(initial=0)),
                 withheld_releases_median=_median(waits),
-                erased_since=int(np.count_nonzero(~is_published & is_erased)),
                 missing_ties=len(missing),
                 missing_releases_max=int(ages.max(initial=0)),
-                ties_of_withheld_people=n_ties_of_withheld,
                 held_changes=len(differing),
-                suppressed_values=suppressed,
-                masked_sensitive=masked,
-                unowned_vertices=int(np.count_nonzero(owner < 0)),
-                inserted_edges=int(np.count_nonzero(~is_true)),
             ),
             overdue=np.unique(ends[late]),
             unknown_owner=np.flatnonzero((owner >= 0) & ~among(owner, np.sort(people))),
@@ -275,19 +268,17 @@ def _differing(
     truth: TrueGraph,
     position: NDArray[np.int64],
     is_published: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], int]:
-    """Return vertices with other quasi-identifiers, and the number suppressed."""
+) -> NDArray[np.int64]:
+    """Return vertices with other quasi-identifiers that are not suppressed."""
     differs = np.zeros(len(release.ids), dtype=np.bool_)
-    suppressed = 0
     there = position[is_published]
     for j, texts in enumerate(release.categories):
         numbering = Numbering(texts)
         true = numbering.of(truth.values[j])[is_published]
         shown = numbering.of(texts)[release.codes[there, j]]
         hidden = shown == numbering.of([MISSING])[0]
-        suppressed += int(np.count_nonzero(hidden & (true != shown)))
         differs[there] |= ~hidden & (true != shown)
-    return np.flatnonzero(differs), suppressed
+    return np.flatnonzero(differs)
 
 
 def _sensitive(
@@ -295,15 +286,14 @@ def _sensitive(
     truth: TrueGraph,
     position: NDArray[np.int64],
     is_published: NDArray[np.bool_],
-) -> tuple[int, NDArray[np.int64]]:
-    """Return the number of masked values, and vertices with wrong ones."""
+) -> NDArray[np.int64]:
+    """Return vertices with wrong sensitive values that are not masked."""
     if release.sensitive_texts is None:
-        return 0, np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.int64)
     numbering = Numbering([MISSING])
     true = numbering.of(truth.sensitive_texts)[is_published]
     there = position[is_published]
     if release.value_at is not None:
         there = release.value_at[there]
     shown = numbering.of(release.sensitive_texts)[there]
-    masked = int(np.count_nonzero((shown == 0) & (true != 0)))
-    return masked, there[(shown != 0) & (shown != true)]
+    return there[(shown != 0) & (shown != true)]

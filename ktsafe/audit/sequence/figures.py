@@ -29,8 +29,8 @@ class ObjectCounts(msgspec.Struct, frozen=True):
         return self.below_k / self.vertices if self.vertices else None
 
 
-class ObjectShares(msgspec.Struct, frozen=True):
-    """Sensitive shares of candidates; `above_alpha` counts those above it."""
+class Shares(msgspec.Struct, frozen=True):
+    """Sensitive shares of candidates; `above_alpha` counts those above it, on integers."""
 
     max: float | None = None
     median: float | None = None
@@ -47,14 +47,14 @@ class Candidates(msgspec.Struct, frozen=True):
 class Published(Candidates, frozen=True):
     """The same of published ids, with sensitive shares of people."""
 
-    alpha_real_leavers_known: ObjectShares
+    alpha_real_leavers_known: Shares
 
 
 class ChangeFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Candidates that changed alike: with any release, and with this one."""
 
     k_delta_all: ObjectCounts
-    alpha_alike: ObjectShares
+    alpha_alike: Shares
     k_delta: ObjectCounts
 
 
@@ -71,15 +71,9 @@ class ContainmentFigures(msgspec.Struct, frozen=True, kw_only=True):
     withheld_people: int
     withheld_releases_max: int
     withheld_releases_median: int
-    erased_since: int
     missing_ties: int
     missing_releases_max: int
-    ties_of_withheld_people: int
     held_changes: int
-    suppressed_values: int
-    masked_sensitive: int
-    unowned_vertices: int
-    inserted_edges: int
 
 
 class Persistence(msgspec.Struct, frozen=True):
@@ -124,13 +118,13 @@ def counts(
 
 def shares(
     values: NDArray[np.float64], n_above: int, times: NDArray[np.int64] | None = None
-) -> ObjectShares:
+) -> Shares:
     """Summarize shares; how many exceed alpha was decided on integers.
 
     `times` says how often each value counts.
     """
     if not len(values):
-        return ObjectShares()
+        return Shares()
     if times is None:
         times = np.ones(len(values), dtype=np.int64)
     order = np.argsort(values, kind="stable")
@@ -138,7 +132,7 @@ def shares(
     n = int(until[-1])
     # The higher one, so it was seen.
     (median,) = _at(values[order].round(6), until, [n // 2])
-    return ObjectShares(round(float(values.max()), 6), median, n_above)
+    return Shares(round(float(values.max()), 6), median, n_above)
 
 
 def _at(values: NDArray[Any], until: NDArray[np.int64], places: list[int]) -> list[Any]:
@@ -154,7 +148,7 @@ def sizes(candidates: CandidateSets, objects: NDArray[np.int64]) -> NDArray[np.i
     return found
 
 
-def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> ObjectShares:
+def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> Shares:
     """Summarize the share of CS_all that was ever sensitive, over all objects."""
     sizes = candidates.over_candidates(candidates.per_atom(candidates.known))
     ever = candidates.per_atom(np.flatnonzero(candidates.ever_sensitive))
@@ -192,7 +186,7 @@ def real_candidates(
 
 def sensitive_people(
     candidates: CandidateSets, params: PrivacyParams, sensitive: NDArray[np.int64]
-) -> ObjectShares:
+) -> Shares:
     """Summarize the sensitive share of people in owners' CS_all.
 
     Parameters

@@ -124,14 +124,15 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """Method of the decision, and whether there is a certificate."""
+    """What was promised, and whether a certificate decides it.
+
+    Of published ids, and of people followed over several; unset where each release stands alone.
+    """
 
     window: Literal[1, "all"]
     cover: bool
     certificate: bool | msgspec.UnsetType = msgspec.UNSET
-    alpha_by: str | msgspec.UnsetType = msgspec.UNSET
     linked_certificate: bool | msgspec.UnsetType = msgspec.UNSET
-    linked_alpha_by: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class SequenceAudit(msgspec.Struct, frozen=True):

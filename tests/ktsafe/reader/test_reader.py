@@ -205,7 +205,7 @@ def test_there_is_a_trend_only_where_there_is_one(tmp_path: Path) -> None:
     assert len(stays.estimate("ties")) == len(stays) == 6
 
 
-def test_figures_across_attributes_of_classes_and_of_changes(tmp_path: Path) -> None:
+def test_figures_across_attributes_and_of_changes(tmp_path: Path) -> None:
     """Tables hold the truth for each, either attribute first; the graph alone counts itself."""
     truth = some_graph(1)
     shown = with_other_ties(truth, 1500)
@@ -219,7 +219,7 @@ def test_figures_across_attributes_of_classes_and_of_changes(tmp_path: Path) -> 
         return int(((texts[0][ends[:, 0]] == a) & (texts[1][ends[:, 1]] == b)).sum())
 
     pairs = [(a, b) for a in set(texts[0]) for b in set(texts[1])]
-    held, classes = [], set(zip(*texts, strict=True))
+    held = []
     for seed in range(12):
         release = one(write(tmp_path / f"{seed}", shown, truth=truth, seed=seed))
         rows = [
@@ -233,9 +233,6 @@ def test_figures_across_attributes_of_classes_and_of_changes(tmp_path: Path) -> 
             all_steps = sum(steps(truth, a, other) for other in set(texts[1]))
             share = release.estimate("share_of_neighbours", a, b, by=first, across=second)
             rows.append((steps(truth, a, b) / all_steps, share))
-        for one_class in classes:
-            n = sum(row == one_class for row in zip(*texts, strict=True))
-            rows.append((n, release.people_of_class(*one_class)))
         for count, found in rows:
             assert found.low is not None
             assert found.high is not None
@@ -247,8 +244,6 @@ def test_figures_across_attributes_of_classes_and_of_changes(tmp_path: Path) -> 
     assert (ties.value, ties.low) == (steps(shown, a, b), None)
     with pytest.raises(InvalidParams):
         alone.estimate("mean_degree_of", a, by=first, across=second)
-    with pytest.raises(InvalidParams):
-        alone.people_of_class("nobody")
 
 
 def test_weights_make_the_graph_agree_with_its_tables(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from ktsafe.audit import audit_release
 from ktsafe.audit.sequence.figures import (
     ChangeFigures,
     ObjectCounts,
-    ObjectShares,
     Published,
     SequenceFigures,
+    Shares,
     ValueFigures,
 )
 from ktsafe.audit.sequence.windows import Checked, SequenceAudit
@@ -69,11 +69,11 @@ def in_sequence() -> dict[str, Any]:
     figures = SequenceFigures(
         changes=ChangeFigures(
             k_delta_all=nobody,
-            alpha_alike=ObjectShares(),
+            alpha_alike=Shares(),
             k_delta=nobody,
         ),
         values=ValueFigures(nobody, nobody),
-        published=Published(nobody, nobody, ObjectShares()),
+        published=Published(nobody, nobody, Shares()),
         newcomers=nobody,
     )
     checked = Checked("all", cover=True)

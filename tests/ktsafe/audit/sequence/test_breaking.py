@@ -187,7 +187,7 @@ def test_people_and_values_must_be_the_true_ones():
     assert found(dataclasses.replace(truth, sensitive_texts=wrong)) == {"sensitive_differs"}
 
 
-def test_masked_values_are_counted_and_no_fault():
+def test_masked_values_are_no_fault():
     """A value that is published as missing gives nothing away."""
     steps = sticky(1)
     release = steps[0].release.audited(0, PARAMS)
@@ -198,8 +198,6 @@ def test_masked_values_are_counted_and_no_fault():
     )
     findings = SequenceAuditor().extend(release, steps[0].truth())
     assert findings.is_safe
-    assert findings.figures.containment.suppressed_values == 2 * (SIZE - 1)
-    assert findings.figures.containment.masked_sensitive == 6 * (SIZE - 1)
 
 
 def test_ids_keep_their_owners():

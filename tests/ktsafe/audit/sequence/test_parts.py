@@ -99,12 +99,9 @@ def test_what_is_contained_is_what_sets_say(releases):
         at = [frozenset(owners[x] for x in pair) for pair in found.missing_ties.tolist()]
         assert len(at) == len(missing)
         assert set(at) == missing
-        assert found.figures.inserted_edges == sum(tie not in ties for tie in shown)
-        assert found.figures.unowned_vertices == owners.count(None)
         assert found.figures.withheld_people == len(set(people) - set(owners))
         assert found.figures.missing_ties == len(missing)
         assert found.figures.missing_releases_max == max(ages.values(), default=0)
-        assert found.figures.ties_of_withheld_people == sum(not tie <= set(owners) for tie in ties)
 
 
 def test_the_auditor_shares_no_code_with_what_it_judges():

@@ -142,7 +142,7 @@ def test_what_has_no_certificate_is_unsafe():
     assert auditor.extend(steps[0].release.audited(0, params)).is_safe
     found = auditor.extend(steps[1].release.audited(1, params))
     assert {v.kind for v in found.violations} >= {"undecided"}
-    assert found.checked.alpha_by == "not at all"
+    assert found.checked.certificate is False
 
 
 def test_a_tie_that_is_gone_for_long_is_forgotten(monkeypatch):
