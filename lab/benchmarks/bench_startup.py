@@ -5,7 +5,7 @@
 A synthetic graph is imported by `ktsafe state import`; then `ktsafe run` is started as a process,
 asked through its control socket until it is ready, stopped, and started once more. Prints for the
 import and for each start the seconds by the clock, the core seconds, and the peak of the resident
-memory, and a hash of what `ktsafe state check` finds.
+memory, and a hash of what `ktsafe config --state` finds.
 
 With --folder the files and the store stay there, and a later run starts from them.
 """
@@ -178,7 +178,9 @@ def peak_mib(pid: int) -> int:
 def checked(folder: Path) -> str:
     """Return a hash of what a check of the state finds."""
     done = subprocess.run(
-        command("state", "check", folder / "ktsafe.toml", "--json"), check=True, capture_output=True
+        command("config", folder / "ktsafe.toml", "--state", "--json"),
+        check=True,
+        capture_output=True,
     )
     found = json.loads(done.stdout)
     del found["checked"]

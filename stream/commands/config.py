@@ -1,11 +1,13 @@
-"""`ktsafe config`: check a configuration and its topics, or print an example.
+"""`ktsafe config`: check a configuration, its topics or state; print an example.
 
 Words and the layout of what is printed may be changed. Without arguments it prints
-stream/example.toml as it stands: keys and their comments are changed there.
+stream/example.toml as it stands: keys and their comments are changed there. `--state` must refuse
+what `run` refuses, for the same reason (tests/stream/service/test_config_state.py).
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +26,12 @@ def config(
     path: Annotated[
         Path | None, typer.Argument(help="The service's TOML file.", metavar="[CONFIG]")
     ] = None,
+    state: Annotated[
+        bool, typer.Option("--state", help="Check its state and releases instead, every byte.")
+    ] = False,
+    backup: Annotated[
+        Path | None, typer.Option(help="Check this backup instead, as --state the state itself.")
+    ] = None,
     topics: Annotated[
         bool, typer.Option("--topics", help="Check its Kafka topics instead; asks the cluster.")
     ] = False,
@@ -37,19 +45,29 @@ def config(
         int, typer.Option(help="Replicas of created topics; -1 is the cluster's default.")
     ] = -1,
     wait: Annotated[
-        float, typer.Option(min=0.1, help="Seconds to wait for the cluster, at most.")
-    ] = 10.0,
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Seconds to wait at most. Default: 10 for the cluster, 600 for a service.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
-    """Check a configuration, or its Kafka topics; without one, print an example.
+    """Check a configuration, its state or its Kafka topics; without one, print an example.
 
     The example has every key, its default and what it means. Of a configuration the files that it
     names for certificates and secrets must be there; a feed that is not there yet is named. Nothing
     is connected to, unless `--topics` asks for the topics: 0 only if they are as the service needs
     them. With `--create` missing ones are created so, and the others are left as they are.
+
+    `--state` and `--backup` read all that a service would read: every block of the database, the
+    chain of releases, the memory of the sequence, the sha256 of staged bytes, private audits and
+    every file of a backup. Releases at the sink are compared with the ledger, the configuration
+    with what state and sequence began with. A running service goes on meanwhile.
     """
-    if path is None and (topics or create):
-        raise ConfigError("--topics needs a configuration.", hint="Name the service's TOML file.")
+    if path is None and (topics or create or state or backup):
+        msg = "There is no configuration to check by."
+        raise ConfigError(msg, hint="Name the service's TOML file.")
     if create and not topics:
         raise ConfigError("--create needs --topics.")
     if path is None:
@@ -57,8 +75,13 @@ def config(
         typer.echo(example.read_text(encoding="utf-8"))
         return Exit.OK
     if topics:
-        kafka, specs = _specs(path, partitions, replication, wait)
+        patience_s = 10.0 if wait is None else wait
+        kafka, specs = _specs(path, partitions, replication, patience_s)
         return _topics(kafka, specs, create=create, as_json=as_json)
+    if state or backup:
+        report, text = _checked_state(path, backup, 600.0 if wait is None else wait)
+        say(report, text, as_json=as_json)
+        return Exit.OK
     report, lines = _checked(path)
     say(report, "\n".join(lines), as_json=as_json)
     return Exit.OK
@@ -85,6 +108,42 @@ def _checked(path: Path) -> tuple[Report, list[str]]:
     lines = [f"{path}: sound", *(f"  {name:<9} {place}" for name, place in where.items())]
     lines += [f"  missing   {one}: the service does not start without it" for one in missing]
     return report, lines
+
+
+def _checked_state(path: Path, backup: Path | None, wait_s: float) -> tuple[Report, str]:
+    """Read all of a state, or of its backup; return what is there: JSON-ready, and in words."""
+    from ktsafe.stream.commands.state import parts_now
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.maintenance import backup as backups
+    from ktsafe.stream.service import assembly
+    from ktsafe.stream.service.housekeeping import check_configured, check_parts, check_sink
+
+    settings = configuration.load(path)
+    with ExitStack() as stack:
+        if backup is None:
+            parts = stack.enter_context(parts_now(settings, wait_s))
+        else:
+            backups.read_listing(backup)
+            parts = backups.parts_of(backup / places.STORE, backup, frozen=False)
+        found = check_parts(parts, settings.schema)
+        check_configured(found, parts, settings)
+        missing = check_sink(assembly.release_reader(settings), found, parts)
+    report = {
+        "checked": str(backup or places.private_folder(settings)),
+        "sound": True,
+        **found.counts,
+        "releases": len(found.releases),
+        "pages": len(found.pages),
+        "gone_from_sink": missing,
+    }
+    text = (
+        f"{report['checked']}: sound; {report['vertices']:,} vertices, {report['edges']:,} ties, "
+        f"{report['releases']:,} releases"
+    )
+    if missing:
+        text += f"\ngone from the sink: {', '.join(missing)}"
+    return report, text
 
 
 def _topics(kafka: KafkaSettings, specs: list[TopicSpec], *, create: bool, as_json: bool) -> int:

@@ -1,7 +1,6 @@
-"""`ktsafe state`: import, back up, restore and check the private folder.
+"""`ktsafe state`: import, back up and restore the private folder.
 
-Words may be changed. The work is done in `ktsafe.stream.maintenance`; `check` must refuse what
-`run` refuses, for the same reason (tests/stream/service/test_state_check.py).
+Words may be changed. The work is done in `ktsafe.stream.maintenance`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings
     from ktsafe.stream.maintenance.backup import Parts
 
-app = typer.Typer(
-    help="Import, back up, restore and check the private state.", no_args_is_help=True
-)
+app = typer.Typer(help="Import, back up and restore the private state.", no_args_is_help=True)
 
 
 @app.command("import")
@@ -171,56 +168,6 @@ def _erase_again(people: Sequence[str], config: Path) -> str:
         return f"ktsafe erase - {shlex.quote(str(config))}, with these ids, one a line"
     dashes = "-- " if people[0].startswith("-") else ""
     return f"ktsafe erase {dashes}{shlex.quote(people[0])} {shlex.quote(str(config))}"
-
-
-@app.command("check")
-def check_state(
-    config: Config,
-    backup: Annotated[
-        Path | None, typer.Argument(help="Check this backup instead of the state itself.")
-    ] = None,
-    wait: Wait = 600.0,
-    as_json: Json = False,
-) -> int:
-    """Read and check all of a state or backup as written.
-
-    It checks every block of the database, the chain of releases, the memory of the sequence, and
-    the sha256 of staged bytes, private audits and every file of a backup. It compares the releases
-    at the sink with the ledger, and the configuration with what state and sequence began with. A
-    running service goes on meanwhile.
-    """
-    from ktsafe.stream.config import places
-    from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.maintenance import backup as backups
-    from ktsafe.stream.service import assembly
-    from ktsafe.stream.service.housekeeping import check_configured, check_parts, check_sink
-
-    settings = configuration.load(config)
-    with ExitStack() as stack:
-        if backup is None:
-            parts = stack.enter_context(parts_now(settings, wait))
-        else:
-            backups.read_listing(backup)
-            parts = backups.parts_of(backup / STORE, backup, frozen=False)
-        found = check_parts(parts, settings.schema)
-        check_configured(found, parts, settings)
-        missing = check_sink(assembly.release_reader(settings), found, parts)
-    report = {
-        "checked": str(backup or places.private_folder(settings)),
-        "sound": True,
-        **found.counts,
-        "releases": len(found.releases),
-        "pages": len(found.pages),
-        "gone_from_sink": missing,
-    }
-    text = (
-        f"{report['checked']}: sound; {report['vertices']:,} vertices, {report['edges']:,} ties, "
-        f"{report['releases']:,} releases"
-    )
-    if missing:
-        text += f"\ngone from the sink: {', '.join(missing)}"
-    say(report, text, as_json=as_json)
-    return Exit.OK
 
 
 @contextmanager

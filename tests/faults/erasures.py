@@ -70,7 +70,8 @@ def erase_all(folder: Path, n_people: int, n_kills: int, seed: int) -> None:
     prove = erase(site, texts, "--prove")
     assert prove.wait(PATIENCE_S) == Exit.OK, (site.folder / "log.txt").read_text()[-2000:]
     run = subprocess.run(
-        [sys.executable, "-m", "ktsafe.stream.cli", "state", "check", str(site.config)], check=False
+        [sys.executable, "-m", "ktsafe.stream.cli", "config", str(site.config), "--state"],
+        check=False,
     )
     assert run.returncode == Exit.OK
 

@@ -1,11 +1,11 @@
-"""Flips single bits of all that a service keeps or published, and asks `ktsafe state check`.
+"""Flips single bits of all that a service keeps or published, and asks `ktsafe config --state`.
 
 A sequence is left in three states: at rest, with a release that is cut and not built, and with one
 that is staged and not published; people were erased, a release was withdrawn. A byte of store,
-audits, staged bytes, releases or backup is changed. Either `state check` names it, with exit code 4
-or 6; or nothing reads the byte, which is proved: the service is given the rest of its feed, ends
-with 0, has published the bytes of the undisturbed run, and its state is sound. A part of those that
-are named are run as well. No command may end with 3.
+audits, staged bytes, releases or backup is changed. Either `config --state` names it, with exit
+code 4 or 6; or nothing reads the byte, which is proved: the service is given the rest of its feed,
+ends with 0, has published the bytes of the undisturbed run, and its state is sound. A part of those
+that are named are run as well. No command may end with 3.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _one(work: Path, base: Base, place: str, seen: Seen, *, is_run: bool) -> Non
     """Check a state with one changed bit, and run it where nothing was found."""
     config = str(work / "site" / "ktsafe.toml")
     backup = [str(work / "backup")] if place == "backup" else []
-    code, said = _ktsafe("state", "check", config, *backup)
+    code, said = _ktsafe("config", config, *(["--backup", *backup] if backup else ["--state"]))
     if code in NAMED:
         seen.named[place] += 1
         if backup:
@@ -155,7 +155,7 @@ def _one(work: Path, base: Base, place: str, seen: Seen, *, is_run: bool) -> Non
     if code == Exit.OK:
         assert ran == Exit.OK, f"sound, and run ends with {ran}: {told}"
         assert _releases(work) == base.wanted, "sound, and other bytes were published"
-        code, said = _ktsafe("state", "check", config)
+        code, said = _ktsafe("config", config, "--state")
         assert code == Exit.OK, said
 
 

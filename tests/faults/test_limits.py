@@ -224,17 +224,12 @@ def test_a_disk_that_fails_ends_the_service(tmp_path, seed):
             with standing_still(process, site):
                 disk.fail()
         ended(process, site, Exit.STATE, "Make the folder usable")
-        for words in (["check"], ["backup"]):
-            to = [str(tmp_path / "backup")] * (words == ["backup"])
-            told = [
-                sys.executable,
-                "-m",
-                "ktsafe.stream.cli",
-                "state",
-                *words,
-                str(site.site.config),
-                *to,
-            ]
+        config = str(site.site.config)
+        for words in (
+            ["config", config, "--state"],
+            ["state", "backup", config, str(tmp_path / "backup")],
+        ):
+            told = [sys.executable, "-m", "ktsafe.stream.cli", *words]
             done = subprocess.run(told, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
         disk.unmount()

@@ -301,7 +301,7 @@ def test_a_state_that_is_behind_its_sink_catches_up(tmp_path, capsys):
     assert run_command(["run", config, "--drain"]) == Exit.OK
     assert {p: p.read_bytes() for p in sorted(releases.rglob("*")) if p.is_file()} == published
     capsys.readouterr()
-    assert run_command(["state", "check", config, "--json"]) == Exit.OK
+    assert run_command(["config", config, "--state", "--json"]) == Exit.OK
     report = json.loads(capsys.readouterr().out)
     assert report["sound"]
     assert report["releases"] == len([p for p in releases.iterdir() if p.is_dir()])
@@ -378,7 +378,7 @@ def rubbish(audit):
 @pytest.mark.parametrize("damage", [gone, without_mapping, shortened, rubbish])
 @pytest.mark.parametrize("which", [0, -1])
 def test_a_state_that_forgot_who_was_who_is_not_sound(tmp_path, capsys, damage, which):
-    """`state check` says so, nothing is backed up, and `run` refuses."""
+    """`config --state` says so, nothing is backed up, and `run` refuses."""
     site = running.files_site(
         tmp_path / "site",
         [services.small_feed(people=30)],
@@ -390,12 +390,12 @@ def test_a_state_that_forgot_who_was_who_is_not_sound(tmp_path, capsys, damage, 
     lines = feed.read_text().splitlines(keepends=True)
     feed.write_text("".join(lines[: len(lines) // 2]))
     assert run_command(["run", config, "--drain"]) == Exit.OK
-    assert run_command(["state", "check", config]) == Exit.OK
+    assert run_command(["config", config, "--state"]) == Exit.OK
     audits = sorted((site.folder / "state" / "audit").iterdir())
     assert len(audits) > 1
     damage(audits[which])
     capsys.readouterr()
-    assert run_command(["state", "check", config]) == Exit.STATE
+    assert run_command(["config", config, "--state"]) == Exit.STATE
     assert f"the mapping: the private audit of {audits[which].name}" in capsys.readouterr().err
     assert run_command(["state", "backup", config, str(tmp_path / "backup")]) == Exit.STATE
     assert not (tmp_path / "backup").exists()

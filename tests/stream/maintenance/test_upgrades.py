@@ -78,11 +78,11 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
     published = content(releases)
     assert len(before) >= 6
 
-    assert run_command(["state", "check", str(config)]) == Exit.OK
+    assert run_command(["config", str(config), "--state"]) == Exit.OK
     with (tmp_path / "feed.jsonl").open("a") as feed:
         feed.write((tmp_path / "later.jsonl").read_text() + further(5))
     assert run_command(["run", str(config), "--drain"]) == Exit.OK
-    assert run_command(["state", "check", str(config)]) == Exit.OK
+    assert run_command(["config", str(config), "--state"]) == Exit.OK
 
     after = sorted(path.name for path in releases.iterdir() if path.is_dir())
     assert after[: len(before)] == before
@@ -108,7 +108,7 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
 def test_check_and_run_agree_on_another_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What `run` refuses is not called sound by `state check`, and the reason is the same."""
+    """What `run` refuses is not called sound by `config --state`, and the reason is the same."""
     config = converted(OLDER[0], tmp_path)
     config.write_text(config.read_text().replace("k = 4", "k = 5"))
     assert "the configuration differs" in refused(config, capsys)
@@ -131,9 +131,9 @@ def test_a_sequence_that_was_not_converted_is_refused_by_its_reason(
 
 
 def refused(config: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the one reason for which `state check` and `run` refuse a state."""
+    """Return the one reason for which `config --state` and `run` refuse a state."""
     reasons = []
-    for command in (["state", "check", str(config)], ["run", str(config), "--drain"]):
+    for command in (["config", str(config), "--state"], ["run", str(config), "--drain"]):
         assert run_command(command) == Exit.STATE
         reasons.append(capsys.readouterr().err.partition("ktsafe: ")[2])
     assert reasons[0] == reasons[1]

@@ -73,7 +73,7 @@ def test_a_running_service_takes_commands(site, tmp_path, capsys):
         ]["release_id"].replace("-", "")
         assert run_command(["release", str(config)]) == Exit.USAGE
         capsys.readouterr()
-        assert said(capsys, "state", "check", config)["sound"]
+        assert said(capsys, "config", config, "--state")["sound"]
         backup = said(capsys, "state", "backup", config, tmp_path / "backup")
         assert backup["last_release"] == max(p.name for p in (site.folder / "releases").glob("0*"))
         report = said(capsys, "erase", person, config, "--yes")
@@ -89,12 +89,12 @@ def test_a_running_service_takes_commands(site, tmp_path, capsys):
     at_rest = said_at_rest(capsys, config)
     assert at_rest["sequence_id"] == sequence
     assert len(at_rest["releases"]) == 4
-    check = said(capsys, "state", "check", config, tmp_path / "backup")
+    check = said(capsys, "config", config, "--backup", tmp_path / "backup")
     assert check["vertices"] == len(graph[0]) + 1
     shutil.rmtree(site.folder / "state")
     said(capsys, "state", "restore", config, tmp_path / "backup")
     assert person in site.graph()[0]
-    assert said(capsys, "state", "check", config)["releases"] == 4
+    assert said(capsys, "config", config, "--state")["releases"] == 4
 
 
 def said_at_rest(capsys, config):

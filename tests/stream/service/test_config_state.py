@@ -1,4 +1,4 @@
-"""`state check` and `run` agree: what one finds sound, the other goes on with."""
+"""`config --state` and `run` agree: what one finds sound, the other goes on with."""
 
 from __future__ import annotations
 
