@@ -53,7 +53,7 @@ def config(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Check a configuration, its state or its Kafka topics; without one, print an example.
+    """Check a configuration, its topics or state; without one, print an example.
 
     The example has every key, its default and what it means. Of a configuration the files that it
     names for certificates and secrets must be there; a feed that is not there yet is named. Nothing
@@ -111,7 +111,7 @@ def _checked(path: Path) -> tuple[Report, list[str]]:
 
 
 def _checked_state(path: Path, backup: Path | None, wait_s: float) -> tuple[Report, str]:
-    """Read all of a state, or of its backup; return what is there: JSON-ready, and in words."""
+    """Read all of a state or backup; return it as JSON and words."""
     from ktsafe.stream.commands.state import parts_now
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration

@@ -30,9 +30,7 @@ UNIT = 64
 """A sure tie counts 64: expectations are whole numbers, so equal distances are exactly equal."""
 
 
-def denoised(
-    case: Case, params: PrivacyParams, rng: np.random.Generator, another: Case | None = None
-) -> list[Result]:
+def denoised(case: Case, params: PrivacyParams, rng: np.random.Generator) -> list[Result]:
     """Return the people found after denoising, and the quality of telling ties.
 
     Parameters
@@ -42,9 +40,7 @@ def denoised(
     params:
         Its k gives the promise 1/k.
     rng:
-        Draws what is learned from of `another`.
-    another:
-        Another release with its truth, to learn from.
+        Draws nothing here: attacks share the chances of `membership_of_ties`.
 
     Returns
     -------
@@ -52,15 +48,11 @@ def denoised(
         `denoised.ties.<source>`: AUC of the expected truth of a shown tie. It has no promise.
         `denoised.<variant>.<source>`: see `standing_result`; variants `marginal`, `joint`,
         `joint3` as in `one_hop`, and `sure`, which drops ties that are rather inserted than true.
-        Sources: `oracle`, bins with the shares of this release's own truth, which favours the
-        attacker; `learned`, with those of `another`, if given; `model`, the chances of
-        `membership_of_ties`.
+        Sources: `oracle`, bins with the shares of the truth, which favours the attacker; `model`,
+        the chances of `membership_of_ties`.
     """
     results = []
-    sources = {"oracle": _chances_by_bins(case, case.released)}
-    if another is not None:
-        sources["learned"] = _chances_by_bins(another, case.released)
-    sources["model"] = chances_of_truth(case, rng, another)
+    sources = {"oracle": _chances_by_bins(case), "model": chances_of_truth(case, rng)}
     for source, chance in sources.items():
         results.append(auc_result(f"denoised.ties.{source}", chance, case.is_true_edge))
         found = weighted_guesses(case, params, chance)
@@ -104,21 +96,18 @@ def weighted_guesses(
     return results
 
 
-def _chances_by_bins(teacher: Case, released: AttributedGraph) -> NDArray[np.float64]:
-    """Return shown ties' chances of truth, by bins of the teacher's release.
+def _chances_by_bins(case: Case) -> NDArray[np.float64]:
+    """Return shown ties' chances of truth, by bins of closeness.
 
-    Bins hold about equally many of the teacher's ties; ties with equal scores share a bin.
+    Bins hold about equally many ties; ties with equal scores share a bin.
     """
-    taught = _closeness(teacher.released)
-    if not len(taught):
-        return np.full(released.n_edges, 0.5)
-    borders = np.unique(np.quantile(taught, np.arange(1, BINS) / BINS))
-    bins = np.searchsorted(borders, taught, side="right")
-    size = np.bincount(bins, minlength=len(borders) + 1)
-    true = np.bincount(bins, weights=teacher.is_true_edge, minlength=len(borders) + 1)
-    prior = float(teacher.is_true_edge.mean())
-    share = np.where(size > 0, true / np.maximum(size, 1), prior)
-    return share[np.searchsorted(borders, _closeness(released), side="right")]
+    scores = _closeness(case.released)
+    if not len(scores):
+        return scores
+    borders = np.unique(np.quantile(scores, np.arange(1, BINS) / BINS))
+    bins = np.searchsorted(borders, scores, side="right")
+    true, size = np.bincount(bins, weights=case.is_true_edge), np.bincount(bins)
+    return true[bins] / size[bins]
 
 
 def _closeness(graph: AttributedGraph) -> NDArray[np.float64]:

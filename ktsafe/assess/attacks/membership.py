@@ -34,9 +34,7 @@ from ktsafe.params import PrivacyParams
 NAME = "membership_of_ties"
 
 
-def membership_of_ties(
-    case: Case, rng: np.random.Generator, another: Case | None = None
-) -> list[Result]:
+def membership_of_ties(case: Case, rng: np.random.Generator) -> list[Result]:
     """Return how well the release tells true ties from inserted edges.
 
     Parameters
@@ -44,9 +42,7 @@ def membership_of_ties(
     case:
         The release and the truth.
     rng:
-        Draws what is learned from of `another`.
-    another:
-        Another release with its truth, to learn from. None: this release's own truth, by folds.
+        Draws nothing here: attacks share the chances of a case.
 
     Returns
     -------
@@ -54,32 +50,26 @@ def membership_of_ties(
         `membership_of_ties`, an AUC. Its `figures`: the `prior` share of true ties, and
         `precision_at_half`, the share of truth among the likeliest ties that hold half of it.
     """
-    scores = chances_of_truth(case, rng, another)
+    scores = chances_of_truth(case, rng)
     more = {"precision_at_half": _precision_at_half(scores, case.is_true_edge)}
     return [auc_result(NAME, scores, case.is_true_edge, figures=more)]
 
 
 def chances_of_truth(
-    case: Case,
-    rng: np.random.Generator,
-    another: Case | None = None,
-    more: NDArray[np.float64] | None = None,
+    case: Case, rng: np.random.Generator, more: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the chance that each of `released.edges` is true; parameters as above.
+    """Return the chance that each of `released.edges` is true, learned by folds.
 
-    `more`, shape (edges, features), is what is known of each edge besides; not with `another`.
-    Without either, attacks share the chances of a case, so nothing is drawn of `rng`.
+    `more`, shape (edges, features), is what is known of each edge besides; `rng` draws its folds.
+    Without it attacks share the chances of a case, so nothing is drawn of `rng`.
     """
-    if another is None and more is None:
-        if NAME not in case.shared:
-            folds = np.random.default_rng(0)
-            case.shared[NAME] = judged(tie_features(case.released), case.is_true_edge, folds)
-        return case.shared[NAME]
-    features = tie_features(case.released)
     if more is not None:
-        features = np.column_stack((features, more))
-    lessons = None if another is None else (tie_features(another.released), another.is_true_edge)
-    return judged(features, case.is_true_edge, rng, lessons)
+        features = np.column_stack((tie_features(case.released), more))
+        return judged(features, case.is_true_edge, rng)
+    if NAME not in case.shared:
+        folds = np.random.default_rng(0)
+        case.shared[NAME] = judged(tie_features(case.released), case.is_true_edge, folds)
+    return case.shared[NAME]
 
 
 def tie_features(graph: AttributedGraph) -> NDArray[np.float64]:
@@ -160,7 +150,7 @@ def _precision_at_half(scores: NDArray[np.float64], is_true: NDArray[np.bool_]) 
 
 
 def membership_of_vertices(
-    case: Case, params: PrivacyParams, rng: np.random.Generator, another: Case | None = None
+    case: Case, params: PrivacyParams, rng: np.random.Generator
 ) -> list[Result]:
     """Return how well the release tells real from inserted vertices.
 
@@ -183,14 +173,10 @@ def membership_of_vertices(
     if is_real.all() or not is_real.any():
         return []
     seen = _vertex_features(case.released)
-    sizes, lessons, lessons_of_sizes = seen[:, :1], None, None
-    if another is not None:
-        taught, truth = _vertex_features(another.released), another.original_of >= 0
-        lessons, lessons_of_sizes = (taught, truth), (taught[:, :1], truth)
-    scores = judged(seen, is_real, rng, lessons)
+    scores = judged(seen, is_real, rng)
     n_inserted = int((~is_real).sum())
     found = detected(case, params, scores, n_inserted, rng)
-    by_size = area_under_curve(judged(sizes, is_real, rng, lessons_of_sizes), is_real)
+    by_size = area_under_curve(judged(seen[:, :1], is_real, rng), is_real)
     name, figures = "membership_of_vertices", {"inserted": n_inserted}
     return [
         auc_result(f"{name}.auc", scores, is_real, control=by_size, figures=figures),
@@ -304,60 +290,6 @@ def _entropy_of_neighbours(graph: AttributedGraph) -> NDArray[np.float64]:
     out = np.zeros(n)
     np.add.at(out, keys // size, parts)
     return out
-
-
-# Sybils: planted accounts that count themselves out among candidates.
-#
-# The attacker is taken to recognise all of its own accounts in the release, which favours it:
-# planted ties may be hidden or drowned.
-#
-# Source: the active attack of Backstrom, Dwork and Kleinberg, "Wherefore art thou R3579X?" (WWW
-# 2007); sybils as in Douceur, "The Sybil attack" (IPTPS 2002).
-
-
-def sybils(
-    case: Case, params: PrivacyParams, accounts: NDArray[np.int64], *, is_promised: bool
-) -> list[Result]:
-    """Return the people found by a guess among the remaining candidates.
-
-    Parameters
-    ----------
-    case:
-        The release and the truth.
-    params:
-        Its k gives the promise 1/k.
-    accounts:
-        Integers: the true vertices that are the attacker's own. They are no targets.
-    is_promised:
-        Whether they are so few that the release promises to stand them.
-
-    Returns
-    -------
-    list of Result
-        `sybils`: the share of people that a uniform guess finds among those alike that are not the
-        attacker's; its control is the same guess without accounts. `figures`: the share of people
-        with fewer than k candidates left, the least number, and how many accounts are published.
-    """
-    is_own = np.isin(case.original_of, accounts)
-    alike = candidates(case)
-    size = np.bincount(alike)
-    left = np.bincount(alike, weights=~is_own, minlength=len(size)).astype(np.int64)
-    targets = case.places[~is_own[case.places]]
-    of_target = left[alike[targets]]
-    some = len(targets) > 0
-    return [
-        share_result(
-            "sybils",
-            1 / of_target,
-            control=float((1 / size[alike[targets]]).mean()) if some else 0.0,
-            promise=1 / params.k if is_promised else None,
-            figures={
-                "below_k": float((of_target < params.k).mean()) if some else 0.0,
-                "left_min": int(of_target.min(initial=case.released.n_vertices)),
-                "published": int(is_own.sum()),
-            },
-        )
-    ]
 
 
 # Membership of people: their presence in the network.

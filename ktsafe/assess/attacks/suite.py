@@ -36,40 +36,28 @@ from ktsafe.params import PrivacyParams, found, offered
 GROUP = "ktsafe.attacks"
 """Entry points by which installed packages add attacks on one release; they run when named."""
 
-Attack = Callable[[Case, PrivacyParams, np.random.Generator, Case | None], list[Result]]
+Attack = Callable[[Case, PrivacyParams, np.random.Generator], list[Result]]
 
 ATTACKS: Mapping[str, Attack] = MappingProxyType(
     {
-        "one_hop": lambda case, params, _rng, _another: one_hop(case, params),
+        "one_hop": lambda case, params, _rng: one_hop(case, params),
         "denoised": denoised,
-        "membership_of_ties": lambda case, _params, rng, another: membership_of_ties(
-            case, rng, another
-        ),
+        "membership_of_ties": lambda case, _params, rng: membership_of_ties(case, rng),
         "membership_of_vertices": membership_of_vertices,
-        "sensitive_inference": lambda case, params, rng, _another: sensitive_inference(
-            case, params, rng
-        ),
-        "two_hops": lambda case, params, _rng, _another: two_hops(case, params),
-        "partial_knowledge": lambda case, params, rng, _another: partial_knowledge(
-            case, params, rng
-        ),
-        "seeds": lambda case, _params, rng, _another: seeds(case, rng),
-        "alignment": lambda case, _params, _rng, _another: alignment(case),
-        "risk_curve": lambda case, _params, rng, _another: risk_curve(case, rng),
-        "own_account": lambda case, _params, rng, _another: own_account(case, rng),
-        "friends_values": lambda case, params, rng, _another: friends_values(
+        "sensitive_inference": sensitive_inference,
+        "two_hops": lambda case, params, _rng: two_hops(case, params),
+        "partial_knowledge": partial_knowledge,
+        "seeds": lambda case, _params, rng: seeds(case, rng),
+        "alignment": lambda case, _params, _rng: alignment(case),
+        "risk_curve": lambda case, _params, rng: risk_curve(case, rng),
+        "own_account": lambda case, _params, rng: own_account(case, rng),
+        "friends_values": lambda case, params, rng: friends_values(History.of(case), params, rng),
+        "sensitive_by_friends": lambda case, params, rng: sensitive_by_friends(
             History.of(case), params, rng
         ),
-        "sensitive_by_friends": lambda case, params, rng, _another: sensitive_by_friends(
-            History.of(case), params, rng
-        ),
-        "friends_degrees": lambda case, params, _rng, _another: friends_degrees(
-            History.of(case), params
-        ),
-        "membership_of_people": lambda case, _params, rng, _another: membership_of_people(
-            case, rng
-        ),
-        "structure": lambda case, params, _rng, _another: structure(case, params),
+        "friends_degrees": lambda case, params, _rng: friends_degrees(History.of(case), params),
+        "membership_of_people": lambda case, _params, rng: membership_of_people(case, rng),
+        "structure": lambda case, params, _rng: structure(case, params),
     }
 )
 """Every attack by name. The order is that of their streams: new ones go to the end."""
@@ -132,7 +120,6 @@ def run(
     rng: np.random.Generator,
     *,
     attacks: Iterable[str] = ATTACKS,
-    another: Case | None = None,
     targets_max: int = TARGETS_MAX,
     progress: Callable[[str, float], None] | None = None,
 ) -> list[Result]:
@@ -149,8 +136,6 @@ def run(
         depend on which others run.
     attacks:
         Names of `ATTACKS`, or of attacks that installed packages offer.
-    another:
-        Another release with its truth, on which attacks may learn what real ties look like.
     targets_max:
         How many people are attacked at most. More are sampled, uniformly; intervals say what that
         costs.
@@ -178,7 +163,7 @@ def run(
         attack_named(name)  # None begins beside one that is not known.
     report = progress or (lambda _name, _fraction: None)
     results: list[Result] = []
-    each = run_each(case, params, rng, attacks=wanted, another=another, targets_max=targets_max)
+    each = run_each(case, params, rng, attacks=wanted, targets_max=targets_max)
     works = np.array([WORK.get(name, 1.0) for name in wanted])
     done = np.cumsum(works) - works
     for i, name in enumerate(wanted):
@@ -195,7 +180,6 @@ def run_each(
     rng: np.random.Generator,
     *,
     attacks: Iterable[str] = ATTACKS,
-    another: Case | None = None,
     targets_max: int = TARGETS_MAX,
 ) -> Iterator[tuple[str, list[Result]]]:
     """Yield each attack's name and results as soon as it has ended.
@@ -222,7 +206,7 @@ def run_each(
     sampled = case.sampled(targets_max, drawing)
     for name in attacks:
         own = streams[name] if name in streams else _stream(rng, name)
-        yield name, attack_named(name)(sampled, params, own, another)
+        yield name, attack_named(name)(sampled, params, own)
 
 
 def attack_named(name: str) -> Attack:

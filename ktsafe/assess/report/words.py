@@ -36,7 +36,6 @@ ASSESSED: Final = {
             "friends_degrees",
             "structure",
             "own_account",
-            "sybils",
             "risk_curve",
         ),
     ),

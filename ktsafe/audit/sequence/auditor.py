@@ -257,9 +257,9 @@ class SequenceAuditor(CopyOnExtend):
     def _judge(
         self, prefix: str, view: CandidateSets, objects: NDArray[np.int64], found: Violations
     ) -> bool | UnsetType:
-        """Decide k and alpha for every promised set of releases; return whether it is certified.
+        """Decide k and alpha for every promised set of releases.
 
-        UNSET where each release is judged by itself.
+        Return whether it is certified; UNSET where each release is judged by itself.
         """
         if self.promise.window == 1:
             return UNSET

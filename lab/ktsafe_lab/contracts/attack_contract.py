@@ -39,7 +39,7 @@ class AttackContract:
         return made_case(is_hidden=request.param)
 
     def results(self, attack: Attack, case: Case, seed: int = 0) -> list[Result]:
-        return attack(case, PARAMS, np.random.default_rng(seed), None)
+        return attack(case, PARAMS, np.random.default_rng(seed))
 
     def test_figures_lie_in_their_intervals(self, attack: Attack, case: Case) -> None:
         """Each is a share from 0 to 1, with a control.

@@ -24,10 +24,7 @@ Features = NDArray[np.float64]
 
 
 def judged(
-    features: Features,
-    is_true: NDArray[np.bool_],
-    rng: np.random.Generator,
-    lessons: tuple[Features, NDArray[np.bool_]] | None = None,
+    features: Features, is_true: NDArray[np.bool_], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return each case's chance of truth, by a model without its truth.
 
@@ -36,24 +33,19 @@ def judged(
     features:
         Shape (cases, features).
     is_true:
-        Shape (cases,): the truth, which is used only without `lessons`, and then by folds: each
-        fifth is judged by a model of the other four.
+        Shape (cases,): the truth, used by folds: each fifth is judged by a model of the others.
     rng:
         Draws the folds and the sample.
-    lessons:
-        Features and truth of other cases, to learn from instead.
     """
-    if lessons is not None:
-        return _learned(*lessons, features, rng)
     fold = rng.permutation(len(features)) % FOLDS
     chances = np.zeros(len(features))
     for i in range(FOLDS):
         rest = fold != i
-        chances[~rest] = _learned(features[rest], is_true[rest], features[~rest], rng)
+        chances[~rest] = learned(features[rest], is_true[rest], features[~rest], rng)
     return chances
 
 
-def _learned(
+def learned(
     taught: Features, is_true: NDArray[np.bool_], asked: Features, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return chances of the asked cases by a model of the taught."""
@@ -144,8 +136,7 @@ def sensitive_without(
         found = np.bincount(tuples[counted], weights=is_sensitive[counted], minlength=size)
         share = (found + overall) / (np.bincount(tuples[counted], minlength=size) + 1)
         features = np.column_stack((share[tuples], known))
-        lessons = features[taught], is_sensitive[taught]
-        chances[fold == i] = judged(features[asked], is_sensitive[asked], rng, lessons)
+        chances[fold == i] = learned(features[taught], is_sensitive[taught], features[asked], rng)
     return chances
 
 

@@ -16,7 +16,7 @@ from tests import plug_ins
 PARAMS = PrivacyParams(k=5)
 
 
-def lottery(case, _params, rng, _another):
+def lottery(case, _params, rng):
     """Name one vertex at random; what is drawn is told as a further figure."""
     drawn = float(rng.random())
     chance = 1 / case.released.n_vertices

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import Case
-from ktsafe.assess.attacks.common.logistic import judged
+from ktsafe.assess.attacks.common.logistic import judged, learned
 from ktsafe.assess.attacks.membership import (
     alike_beside,
     candidates,
@@ -134,7 +134,7 @@ def test_what_was_learned_is_a_chance() -> None:
     features = np.repeat(np.arange(4.0), 4000)[:, None]
     rng = np.random.default_rng(7)
     truth = rng.random(16_000) < np.repeat([0.1, 0.75, 0.3, 0.9], 4000)
-    chances = judged(np.arange(4.0)[:, None], np.zeros(4, dtype=bool), rng, (features, truth))
+    chances = learned(features, truth, np.arange(4.0)[:, None], rng)
     assert chances == pytest.approx([0.1, 0.75, 0.3, 0.9], abs=0.03)
 
 
