@@ -111,7 +111,7 @@ def _checked(path: Path) -> tuple[Report, list[str]]:
 
 
 def _checked_state(path: Path, backup: Path | None, wait_s: float) -> tuple[Report, str]:
-    """Read all of a state or backup; return it as JSON and words."""
+    """Read all of a state or backup; report in JSON and words."""
     from ktsafe.stream.commands.state import parts_now
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration

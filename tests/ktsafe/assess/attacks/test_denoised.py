@@ -75,7 +75,7 @@ def test_equal_closeness_counts_every_tie_by_the_share_of_truth(case: Case) -> N
 
 
 def test_inserted_ties_between_strangers_are_seen_through() -> None:
-    """Where true ties close triangles and inserted ones do not, denoising finds who plain does not."""
+    """Where true ties close triangles and inserted ones do not, it finds who `one_hop` does not."""
     rng = np.random.default_rng(0)
     graph = random_graph(600, 9000, rng, community=30)
     one = noisy(graph, rng, kept=0.95, added=6000, inserted=0)
