@@ -231,6 +231,8 @@ MAY_ENTER = {
         "ktsafe/verify",
     },
     "ktsafe/audit": {
+        # One struct for sensitive shares, of a release and of a sequence.
+        "ktsafe.audit.sequence.figures",
         "ktsafe.graph.numbering",
         "ktsafe.errors",
         "ktsafe.graph",
