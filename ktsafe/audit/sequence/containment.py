@@ -296,4 +296,5 @@ def _sensitive(
     if release.value_at is not None:
         there = release.value_at[there]
     shown = numbering.of(release.sensitive_texts)[there]
-    return there[(shown != 0) & (shown != true)]
+    differing: NDArray[np.int64] = there[(shown != 0) & (shown != true)]
+    return differing
