@@ -1,4 +1,5 @@
 """Where events come from, and where releases and dead letters go.
 
-Imports no other package of ours.
+Of ours it imports the base of errors alone (tests/test_layers.py). What a record or a release means
+is decided elsewhere: connectors carry bytes.
 """

@@ -2,6 +2,10 @@
 
 Every implementation (`files`, `kafka_topics`, and one in memory for tests) passes the contract
 tests of `ktsafe_lab.contracts`, and so should yours: docs/plug-ins.md.
+
+A changed protocol breaks plug-ins of others: change the contract with it, and
+ops/examples/sqlite_sink. An error is named after its remedy, with an action in
+`ktsafe.stream.errors` and a row of the runbook.
 """
 
 from __future__ import annotations

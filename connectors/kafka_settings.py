@@ -1,4 +1,9 @@
-"""Settings of a Kafka cluster, as a configuration file gives them."""
+"""Settings of a Kafka cluster, as a configuration file gives them.
+
+A field is a key: it stands as a comment in stream/example.toml (`make reference`). Secrets are
+named by files only, TLS checks certificates, and `CLIENT_ID` tells nothing:
+tests/connectors/test_kafka_settings.py.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ It has the error fields of Kafka Connect, without values of the record.
 
 full  the record as it came, up to a bound; beyond it a prefix, the length and the sha256
 none  where it came from, why it was refused, how long it was; nothing of its content
+
+Bounds may be tuned together: a letter must fit in a record of 1 MiB. Names of fields are a format
+(docs/schemas, tests/test_schemas.py); with "none" no content may leave
+(tests/security/test_bare_letters.py).
 """
 
 from __future__ import annotations

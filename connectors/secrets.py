@@ -1,6 +1,9 @@
 """Secrets and signing keys in private files, never a setting's text.
 
 What goes wrong is said with the place of the secret and what to do; never with what was found.
+
+Hints may be reworded. No message may hold a secret or a part of it, and what everybody may read is
+refused (tests/security/test_configured_secrets.py, tests/connectors/test_kafka_settings.py).
 """
 
 from __future__ import annotations

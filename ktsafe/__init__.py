@@ -1,9 +1,11 @@
 """kt-safe anonymization of attributed graphs: arrays in, arrays out.
 
 Only `ktsafe.reader` and `ktsafe.graph.inputs` read files, and nothing here reads a clock, the
-environment or a global random state, but for where compiled kernels are kept
-(`ktsafe.kernels`). Each name is loaded when it is first asked for: for the errors alone
-nobody waits for the compiler.
+environment or a global random state, but for where compiled kernels are kept (`ktsafe.kernels`).
+Each name is loaded when it is first asked for: for the errors alone nobody waits for the compiler.
+
+A name in `__all__` is a promise to users of the library: it has a home in `_load`, an example that
+runs (docs/library.md, tests/test_examples.py), and does not change its meaning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Errors, named by what the caller can do about them."""
+"""Errors, named by what the caller can do about them.
+
+Messages may be reworded where they are raised. A new error is one remedy: a case in
+`ktsafe.stream.errors`, a row in ops/runbook.md (tests/ops/test_runbook.py), and no id or value in
+its text.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 The letters are the paper's (Ren, Ghazinour, Lian, "kt-Safety", Definitions 3 to 5). Beware of `t`:
 classical t-closeness bounds the distribution of the *sensitive* attribute; this paper applies `t`
 to the *non-sensitive* attributes of neighbourhoods, and bounds the sensitive one by `alpha`.
+
+Defaults are the paper's (tests/ktsafe/test_params.py), those of commands and services stand with
+them. Bounds hold products inside int64; values stay integers and fractions, and their texts stand
+in manifests.
 """
 
 from __future__ import annotations

@@ -6,6 +6,10 @@
 What is read back is what one commit after the other of the same changes would have left, but for
 the number of commits. Rows that nobody counted are refused when the store is opened, so one
 in which this was interrupted is never taken for a whole one.
+
+How it is cut into tables may be tuned. Rows must be those that commits would have left:
+tests/state/test_bulk_load.py compares the stores, so a change of `number_pages` or `tie_pages`
+comes here, too.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ It is put without reading, in the order of commits. A row names the people whose
 commit altered, and has each change to a tie in columns: both ends, the stamp, whether the tie is
 there from then on, and its mark, where one has any. People are keyed hashes. What rows of tables
 say of ties is there by their keys (`ktsafe.state.rows`).
+
+The log is a format (`keys.FORMAT`). Ties are put unread, so nothing may be checked here that needs
+the graph; what counts as a tie is decided in `counting` and `mark_of_row`
+(tests/stream/ingest/test_kinds.py).
 """
 
 from __future__ import annotations

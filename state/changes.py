@@ -5,6 +5,10 @@ Four kinds of change, each with its stamp; and rows of tables.
 Changes are merged by maximum stamp (`ktsafe.state.store`), so their order of arrival does not
 matter. Every event makes one, so they are what is made and let go of quickest. Rows are another
 matter: `ktsafe.state.rows` makes changes of them, in the order in which they come.
+
+A kind of change, or a field, goes through `change_log` or `registers`, the fold,
+tests/state/naive_fold.py and `ktsafe.stream.release.audits`, which reads feeds by itself. The order
+of fields of `Stamp` decides which change wins.
 """
 
 from __future__ import annotations

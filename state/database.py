@@ -6,6 +6,10 @@ version 0.3.29 that shape it:
 - an iterator that meets a damaged block may just end: a scan knows how many rows to expect;
 - a handle of a column family keeps the lock after `close`: all of them are dropped first;
 - an iterator over a snapshot sees later writes: no snapshot is used, checkpoints are.
+
+Sizes of caches, logs and tables may be tuned. Messages of RocksDB are matched as texts: another
+version needs tests/state/test_corruption.py, test_crash.py and test_power_loss.py, which damage,
+cut and kill.
 """
 
 from __future__ import annotations

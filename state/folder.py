@@ -2,6 +2,10 @@
 
 Both guard against what RocksDB takes in good faith: it makes an empty database where files are
 gone, and it goes back in time where its log was cut short.
+
+Names of files and folders, and the witness, are those of existing states and backups. Hints may be
+reworded. Every guard has its damage in tests/state/test_corruption.py, test_inspection.py and
+test_crash.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Looking at a store without writing: beside a service, or a backup."""
+"""Looking at a store without writing: beside a service, or a backup.
+
+Checks may be added. Nothing may be written into the folder of the store
+(tests/state/test_inspection.py), and what is refused here is what opening refuses.
+"""
 
 from __future__ import annotations
 

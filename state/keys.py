@@ -1,6 +1,7 @@
 """Layouts of keys and values, one column family each, and of logs.
 
-Keys are big-endian, columns little-endian.
+Nothing drawn here may change without another `FORMAT` and a conversion in lab/convert. Keys are
+big-endian, columns little-endian.
 
     people    <hash:16>     -> msgpack [id, up, down, {attribute: [mark, value]}, life]
     downs     <hash:16>     -> mark: of everybody who is remembered as deleted

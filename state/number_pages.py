@@ -3,6 +3,9 @@
     number = page * PLACES + place
 
 A number is held while its person exists or a tie hangs on it. The smallest free one is given next.
+
+Layout and `PLACES` are a format. How free numbers and people are found may be changed
+(tests/state/test_fold.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Opening a store: its checks, and its knowledge beside the rows."""
+"""Opening a store: its checks, and its knowledge beside the rows.
+
+`schema_digest` and the rows of `meta` are a format: a state whose digest comes out otherwise is
+refused as one of another schema (tests/state/test_rocksdb.py). Hints may be reworded.
+"""
 
 from __future__ import annotations
 

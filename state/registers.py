@@ -5,6 +5,10 @@ histories leave equal registers whatever their order of arrival:
 
 - `up` at or below `down` is dropped: the vertex exists iff `up` is left;
 - an attribute at or below `down` is dropped: a re-created vertex starts blank.
+
+Whatever is changed, any order of the same changes must leave the same registers
+(tests/state/test_registers.py, test_conformance.py). The fields of `VertexRecord` and marks are a
+format.
 """
 
 from __future__ import annotations

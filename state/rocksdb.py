@@ -4,6 +4,10 @@
 <path>/db/           RocksDB, with the column families of `ktsafe.state.keys`
 <path>/cuts/<slot>/  RocksDB checkpoint of the pending release cut, while there is one
 <path>/frozen/<x>/   a second store like this one, for a reader that copies it (`freeze`)
+
+Names of folders are those of states and backups. What every store does is in `store`, and
+tests/state/test_conformance.py asks it of both; here stands what needs a disk (test_rocksdb.py,
+test_crash.py).
 """
 
 from __future__ import annotations

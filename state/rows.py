@@ -13,6 +13,9 @@ An alias is the keyed hash of an id, and a row goes by the keyed hash of its key
 is not there no id is held. What rows of people come to carries growing stamps of a topic of its
 own. Rows of ties are logged unread, and counted by the fold: only one that says that something is
 as before, or names no key, is looked up on its way in.
+
+Keys and values are a format. What rows mean is compared with a database in memory by
+tests/stream/ingest/test_mirror.py, for any history of statements.
 """
 
 from __future__ import annotations

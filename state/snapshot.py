@@ -1,6 +1,10 @@
 """Snapshot: arrays by vertex number, and the graph of them.
 
 Attribute values are told as codes of categories.
+
+`MEMO_MAX` may be tuned. Codes keep their meaning while a store is open, and arrays are never
+altered: snapshots are compared position by position (`lineage`,
+tests/stream/release/test_true_changes.py).
 """
 
 from __future__ import annotations

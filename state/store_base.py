@@ -1,4 +1,8 @@
-"""Errors of the store by the operator's remedy, and its progress."""
+"""Errors of the store by the operator's remedy, and its progress.
+
+An error gets its action in `ktsafe.stream.errors` and a row of the runbook. `Progress` is a format:
+fields may be added at the end, with a default.
+"""
 
 from __future__ import annotations
 

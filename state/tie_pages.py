@@ -4,6 +4,9 @@
 
 Codes of all pages are read for every release; stamps only of pages that may change. A page has the
 name of its first tie; before it stands the mark of its ties, if it is not 0 (`change_log`).
+
+`_PAGES_AT_ONCE` may be tuned; the layout of pages is a format, while pages of any size are read.
+tests/state/test_fold.py uses pages so small that few changes divide and empty them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Files: sources of events and dumps, sinks of releases and dead letters."""
+"""Files: sources of events and dumps, sinks of releases and dead letters.
+
+A class that others may use is listed here; its kind in a configuration stands in
+`ktsafe.stream.config.connector_tables`.
+"""
 
 from ktsafe.connectors.files.dumps import Dump, places
 from ktsafe.connectors.files.file_source import FileSource

@@ -5,6 +5,10 @@
       2026-02-01/  vertices.csv.gz  edges.parquet
 
 Hidden folders are ignored: write a dump under a name that begins with a dot, then rename it.
+
+`LOSS_MAX` and `CHANGED_MIN` may be tuned, and suffixes added that `ktsafe.graph.inputs` reads,
+Parquet's staying the last. Names of dumps are kept in states by date: they must go on sorting as
+their dates do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Sinks of files: releases as folders, and dead letters."""
+"""Sinks of files: releases as folders, and dead letters.
+
+Pauses and hints may be changed. A release appears whole under its name or not at all, with no time
+but its own; a letter is on disk before `write` returns (tests/connectors/test_file_releases.py,
+test_file_letters.py).
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
 """Source of dated dumps: events that lead from one to the next.
 
-All events are one partition.
-
         dump 1            dump 2              dump 3
     0 ........... end 1 ........ end 2 ............... end 3     offsets
       everything        what changed      what changed
 
-An offset is a position in this series, which depends on the dumps alone. The identity of the source
-holds the end and the digest of every dump that was begun, so a new start needs two dumps only:
-the last one that was read whole, and the one after it.
+All events are one partition. An offset is a position in this series, which depends on the dumps
+alone. The identity of the source holds the end and the digest of every dump that was begun, so a
+new start needs two dumps only: the last one that was read whole, and the one after it.
+
+So the order of events within a dump (`Difference`) cannot change while a service stands inside of
+one (tests/connectors/test_snapshot_source.py). Hints and `_WAIT_S` may.
 """
 
 from __future__ import annotations

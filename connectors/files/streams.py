@@ -1,4 +1,9 @@
-"""Streams of lines from plain files, compressed files and pipes."""
+"""Streams of lines from plain files, compressed files and pipes.
+
+Sizes of blocks may be tuned: tests/connectors/test_lines.py holds that lines do not depend on them.
+Which bytes are a line settles offsets, and `HEAD_BYTES` the identity of a feed: both stand in
+states.
+"""
 
 from __future__ import annotations
 

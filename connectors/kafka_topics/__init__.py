@@ -3,6 +3,9 @@
 kafka-python 3.0 reads its message schemas with `importlib.resources.read_text`, which Python 3.11
 calls deprecated; where warnings are errors, the import would fail. So it is imported first, without
 its warnings.
+
+Nothing else may import kafka before this package. Another version of kafka-python needs all of
+tests/integration: several modules use names of it that are not public (`noqa: SLF001`).
 """
 
 import warnings

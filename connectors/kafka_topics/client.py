@@ -2,6 +2,10 @@
 
 Several calls of kafka-python 3.0 wait without a bound (committing and aborting a transaction, every
 administrative request); `bounded` gives them one.
+
+Pauses and hints may be changed. No call may wait without a bound, and no text of the broker or of
+kafka-python is passed on (tests/connectors/test_client.py). A new error of the client gets its
+remedy in `translate`.
 """
 
 from __future__ import annotations

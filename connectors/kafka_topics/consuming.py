@@ -1,4 +1,9 @@
-"""Records of a consumer from bytes, and the offsets of its group."""
+"""Records of a consumer from bytes, and the offsets of its group.
+
+Intervals may be tuned. Records must be those that kafka-python itself would read, which
+tests/connectors/test_fetched_records.py compares; offsets of the group are for lag tools alone, and
+a failure to commit holds nothing up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Dead letters with Kafka Connect's error headers, and plain records."""
+"""Dead letters with Kafka Connect's error headers, and plain records.
+
+Bounds may be tuned within what a record of 1 MiB holds. Headers are those of
+`ktsafe.connectors.letters` (docs/asyncapi.yaml, tests/test_schemas.py); `write` returns when all
+in-sync replicas have the letters.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ A client of kafka-python 3.0.12 meets an untrusted certificate, or a refused pas
 until its timeout and no word about the reason: a refusal that comes together with the end of the
 connection is lost (`KafkaTransport` drops what it read before an end of file). So both are tried
 before, on a connection of their own.
+
+It may go when the client tells such refusals itself; tests/integration/test_secured.py says what
+must be told. Until then it sends nothing but greetings, and tells errors without the broker's
+words.
 """
 
 from __future__ import annotations

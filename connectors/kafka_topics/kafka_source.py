@@ -1,6 +1,10 @@
 """Source of events in a topic: all partitions, read committed.
 
 Reading begins at the stored offsets, whatever the group's are.
+
+`FETCH`, pauses and hints may be tuned. A gap, another topic of the same name or lost records are
+refused, never skipped: tests/integration/test_kafka_source.py and test_kept_records.py make them on
+a real broker.
 """
 
 from __future__ import annotations

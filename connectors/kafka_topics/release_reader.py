@@ -1,4 +1,9 @@
-"""Reads releases back from a topic."""
+"""Reads releases back from a topic.
+
+Pauses, `SETS_MAX` and words may be changed. Nothing of a release leaves before all of it is
+compared, and whatever others wrote to the topic is passed over or refused
+(tests/connectors/test_chunks.py, tests/integration/test_kafka_releases.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Publishes releases to a topic in transactions."""
+"""Publishes releases to a topic in transactions.
+
+Sizes and times may be tuned, within what brokers allow; every size of a chunk is readable. The
+three steps of `KafkaReleaseSink` must stay in order, and compression off:
+tests/integration/test_kafka_releases.py kills broker and sink in between.
+"""
 
 from __future__ import annotations
 

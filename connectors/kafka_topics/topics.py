@@ -1,4 +1,9 @@
-"""Creates the topics a service needs, and reports faults of existing ones."""
+"""Creates the topics a service needs, and reports faults of existing ones.
+
+Sentences may be reworded. `RIGHTS` are what the service needs, compared with a real broker in
+tests/integration/test_rights.py; settings of a topic of releases must not tell more than the
+releases do.
+"""
 
 from __future__ import annotations
 

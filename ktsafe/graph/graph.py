@@ -2,6 +2,11 @@
 
 A vertex is a position 0..n-1. The caller maps positions to ids (of people, or released ones); the
 mechanism never sees an id.
+
+Judges start from these arrays, so their meaning (sorted, each pair once, codes in range) is checked
+here and relied upon everywhere; tests/ktsafe/graph/test_graph.py has each. A field of `Schema` also
+goes into the digests of states (`state.recovery`, `stream.release.sequence_inputs`) if releases
+depend on it.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ A pair of classes without an edge has the edges that it showed last.
 A pair of classes is *dark* in a release if both classes have vertices and no edge joins them. Such
 a pair is not shown; it does not follow that there are no ties. All of this is known to every reader
 of the releases.
+
+How it is computed may be changed (tests/ktsafe/graph/test_latest_graph.py searches plainly).
+`PAIRS_MAX` may not: manifests list dark pairs up to it, and readers refuse other lists.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 `np.unique`, `np.union1d` and `np.setdiff1d` hash, or sort from scratch, for up to 90 times as long
 as it takes to sort what is in order already, or nearly.
+
+Mechanism and judges both use it, so only arithmetic on numbers belongs here, and only what
+tests/ktsafe/graph/test_numbering.py compares with numpy. The order of results settles bytes of
+releases.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Checks of a schema: misspelt values, borders of ranges, dates.
 
 A misspelt value protects nothing: either no vertex shows what it names, or one shows almost that.
+
+Hints may be reworded. `likeness` may call more spellings alike; fewer would let a misspelt
+sensitive value pass (tests/ktsafe/graph/inputs/test_spelling.py). Texts of buckets are published
+values: they stay.
 """
 
 from __future__ import annotations

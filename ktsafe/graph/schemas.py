@@ -1,4 +1,8 @@
-"""Schemas as text, composite sensitive attributes, and groups of values."""
+"""Schemas as text, composite sensitive attributes, and groups of values.
+
+`SEPARATOR` and the texts of composite values are published. `named_values` names only what k people
+have: groups must tell nobody apart. How TOML is written may be changed.
+"""
 
 from __future__ import annotations
 

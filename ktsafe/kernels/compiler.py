@@ -2,6 +2,10 @@
 
 A kernel is a function of arrays and numbers that numba compiles. Nothing is computed here, so
 what judges and what searches may both import it and still share no code.
+
+`OPTIONS` may not get `fastmath`, nor lose `cache` (tests/ktsafe/kernels/test_kernels.py); a change
+of them, or of numba, compiles all kernels anew. Several names of numba are not public: another
+version needs this room's tests.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ numba runs what it finds in its cache, and finds it by the source of one kernel 
 whose callee has changed in another file would run as it was. So the folder's name carries a digest
 of all kernels, those of the laboratory among them where it is installed. Folders of other digests
 lie beside it and may be removed.
+
+Where the folder lies may be changed; that its name tells all kernels, and that code others may have
+written is not run, may not (tests/ktsafe/kernels/test_kernel_cache.py).
 """
 
 from __future__ import annotations

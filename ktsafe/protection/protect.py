@@ -1,4 +1,9 @@
-"""`protect`: from a graph to a verified release of its kind."""
+"""`protect`: from a graph to a verified release of its kind.
+
+An argument may be added by keyword: `ktsafe anonymize` has the same one, and the refusals name all
+faults at once (tests/ktsafe/protection/test_protect.py). Hints may be reworded. No true id may
+reach the release.
+"""
 
 from __future__ import annotations
 

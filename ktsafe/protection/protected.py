@@ -1,4 +1,8 @@
-"""Result of `protect`: the release, and privately the mapping."""
+"""Result of `protect`: the release, and privately the mapping.
+
+What it prints may be changed. Everything but `graph` and `generalized` is private, and
+`PrivateMapping` prints its size alone (tests/ktsafe/protection/test_protect.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`Sequence`: releases from graphs in memory, safe together."""
+"""`Sequence`: releases from graphs in memory, safe together.
+
+It only writes tables for `ktsafe.stream.service.next_release`, and must publish what `ktsafe next`
+does (tests/ktsafe/protection/test_snapshots.py): options belong there.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 A figure is computed from the tables as they are, and from copies of them with as much noise again.
 Its interval is as wide as these spread. Where a release has no tables, its graph gives a value and
 nothing gives an interval: how far a graph leans cannot be seen from it.
+
+A figure is a row of `FIGURES`, compared with networkx in tests/ktsafe/reader/test_reader.py.
+Constants of intervals are measured (their reasons stand beside them): lower ones tell readers more
+than is there.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Croissant 1.1 and RO-Crate 1.1 describe the files of a release folder. Nothing in them tells more
 than the release, and none has a date but the release's own.
+
+Words may be changed, and with them the bytes of every later release: README.txt is published and
+sealed. What it advises must exist (tests/ktsafe/reader/test_exports.py); figures in it are those of
+the demo.
 """
 
 from __future__ import annotations

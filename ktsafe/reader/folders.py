@@ -1,4 +1,9 @@
-"""Releases in folders: tables from bytes, checked and compared."""
+"""Releases in folders: tables from bytes, checked and compared.
+
+Sizes may be tuned. Quick ways of reading must give what a CSV reader gives, or None
+(tests/stream/files/test_releases_read.py), and every digest is compared first. `SURE` keeps readers
+from trends that are noise.
+"""
 
 from __future__ import annotations
 

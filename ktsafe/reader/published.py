@@ -1,4 +1,8 @@
-"""One release of a reader: the graph, and figures of its network."""
+"""One release of a reader: the graph, and figures of its network.
+
+Methods may be added, for libraries by `imported`. Draws are fixed by the counts, so the same
+release tells the same intervals (tests/ktsafe/reader/test_reader.py); a gap is never told as zero.
+"""
 
 from __future__ import annotations
 

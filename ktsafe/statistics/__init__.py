@@ -3,6 +3,10 @@
 The noise is discrete Laplace noise, drawn exactly (Canonne, Kamath and Steinke, 2020, algorithm 2)
 from bytes that follow from a secret: whole numbers and fractions only, so no property of floating
 point weakens it, and a table that is made again after a crash has the same noise.
+
+Shares may be tuned, and tables added with a bound `moved` that
+tests/ktsafe/statistics/test_noisy_tables.py attacks; both change bytes of releases. No floats, and
+no cell that depends on the data: the epsilon would not hold.
 """
 
 from __future__ import annotations

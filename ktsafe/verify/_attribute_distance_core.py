@@ -6,6 +6,9 @@ The distance of two neighbourhoods of sizes n1 and n2 in one attribute is half t
 their value distributions. It is at most t iff the *scaled* distance sum |c1 * n2 - c2 * n1| is at
 most 2 * t * n1 * n2. Two forms of the same sum: of dense rows of small neighbourhoods, many at
 once; of sorted runs, for hubs. Bounds are checked by the caller.
+
+Loops may be rearranged; every product must fit its type, and no float may enter.
+tests/ktsafe/verify/test_verifier.py goes to the greatest sizes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Verdict of the strict verifier: counts per vertex, reasons in words."""
+"""Verdict of the strict verifier: counts per vertex, reasons in words.
+
+Explanations may be reworded; they name counts, never values. `digest` is in published seals: its
+lines may not change (tests/ktsafe/seals/test_seals.py).
+"""
 
 from __future__ import annotations
 

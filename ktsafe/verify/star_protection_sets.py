@@ -1,6 +1,9 @@
 """Protection sets of stars, counted by several threads.
 
 Results never depend on how the work is divided.
+
+Sizes of parts, and when histograms are dense, may be tuned (tests/ktsafe/verify/test_verifier.py
+compares blocks and threads); what is compared follows Definition 3 and nothing else.
 """
 
 from __future__ import annotations

@@ -8,9 +8,12 @@ Source: Definitions 2 to 5 of the paper. For n = 1 hop and the walk reading a ne
 star, so the edit distance of two is twice the difference of their degrees: see
 `ktsafe.verify.star_protection_sets`.
 Other radii and the induced reading are refused here: `ktsafe_lab.verify_hops`, of another package,
-judges them. *Departure*: the protection set is the maximal one, so it is
-unique. Beware of `t`: classical t-closeness bounds the sensitive attribute; here it bounds the
+judges them. *Departure*: the protection set is the maximal one, so it is unique.
+Beware of `t`: classical t-closeness bounds the sensitive attribute; here it bounds the
 non-sensitive attributes of neighbourhoods.
+
+Checks of the input may be added. Nothing may be imported from what searches
+(tests/ktsafe/verify/test_independence.py), and limits are inclusive, as in the definition.
 """
 
 from __future__ import annotations

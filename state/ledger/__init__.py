@@ -1,4 +1,7 @@
-"""The ledger: all releases, and their bytes for ever."""
+"""The ledger: all releases, and their bytes for ever.
+
+What others may use is listed here; how it is kept stands in `ledger` and `records`.
+"""
 
 from ktsafe.state.ledger.ledger import EMPTY, MANIFEST, Ledger, LedgerStorage
 from ktsafe.state.ledger.records import (

@@ -4,8 +4,9 @@
              ▲  │
              └──┘  any error or unknown outcome tries to publish the same bytes again
 
-`stage` is the point of no return: from then on release i is exactly the staged files. Its keys and
-values, in any ordered store:
+`stage` is the point of no return: from then on release i is exactly the staged files. Writes are
+durable before the object changes (tests/state/test_ledger.py). Keys and values are a format, like
+those of `ktsafe.state.keys`, in any ordered store:
 
     cut                   the pending cut, while there is one
     count                 how many releases and sequences there must be (a check on reading)

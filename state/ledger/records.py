@@ -1,4 +1,8 @@
-"""Records of the ledger: sequences, cuts, releases, erasures; past releases; pages."""
+"""Records of the ledger: sequences, cuts, releases, erasures; past releases; pages.
+
+Fields may be added with a default; others are a format, and unknown ones are refused. What is read
+may be forged, from a restored store: names stay plain and sizes bounded. `PART_BYTES` may be tuned.
+"""
 
 from __future__ import annotations
 

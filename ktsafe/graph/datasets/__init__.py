@@ -1,4 +1,8 @@
-"""Synthetic graphs and feeds, and networks in files."""
+"""Synthetic graphs and feeds, and networks in files.
+
+Tests, the demo and docs/results.md show figures of these networks: equal generators must go on
+giving equal networks (tests/ktsafe/graph/datasets/test_datasets.py).
+"""
 
 from ktsafe.graph.datasets.social_network import (
     SOCIAL_FEED_SCHEMA,

@@ -3,6 +3,10 @@
 People belong to circles (a school, an office, a club), mostly of people of their age. A new tie
 leads to a friend of a friend, into a circle, to somebody popular, or anywhere, and rather to
 somebody alike; so ties close triangles, and communities are there to be kept or lost.
+
+Shares, rates and the order of draws make the network of `ktsafe demo`: with any of them changed,
+the figures of docs, README.txt of releases and tests are of another network. Add what is new beside
+them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 It is the first of the paper's three kinds of synthetic graph; the laboratory has the others
 (`ktsafe_lab.synthetic_degrees`).
+
+The order of draws settles the graphs that tests and benchmarks compare. It may be slow; it must
+stay without loops and repetitions.
 """
 
 from __future__ import annotations

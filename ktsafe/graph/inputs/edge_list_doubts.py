@@ -13,6 +13,10 @@ unless, in this order,
    neither of the first two columns rises as times do.
 
 All of it needs lines enough: the fewer there are, the more may be meant.
+
+Bounds may be tuned towards more refusals: a wrong guess publishes other ties, a refusal names
+`--columns`. tests/ktsafe/graph/inputs/test_edge_lists.py and test_written_tables.py hold both
+sides.
 """
 
 from __future__ import annotations

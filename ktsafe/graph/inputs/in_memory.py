@@ -2,6 +2,10 @@
 
 Cells are taken out as they are, and spelt by `ktsafe.graph.inputs.spelling`. Nothing is compared,
 grouped or made a text inside of narwhals: there each library has an answer of its own.
+
+A library is added in `_found`, by what its graphs have, without importing it; it must tell the same
+network as all others (tests/ktsafe/graph/inputs/test_in_memory.py) and give releases back in its
+own kind.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""All faults of a given graph, told at once with their rows."""
+"""All faults of a given graph, told at once with their rows.
+
+Sentences may be reworded; they name rows and columns, never a value
+(tests/security/test_silence.py). All faults are collected before any is raised.
+"""
 
 from __future__ import annotations
 

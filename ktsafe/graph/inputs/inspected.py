@@ -1,4 +1,9 @@
-"""Inspects networks: in files, and in memory."""
+"""Inspects networks: in files, and in memory.
+
+Words and counts may be changed: it is a private report, and nothing is read by it. What it calls
+refused must be what `read_network` and `read_graph` refuse
+(tests/ktsafe/graph/inputs/test_inspected.py).
+"""
 
 from __future__ import annotations
 

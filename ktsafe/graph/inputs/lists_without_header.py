@@ -1,6 +1,9 @@
 """Find separator and first line of ties without a header.
 
 Both are decided by all lines; see `ktsafe.graph.inputs.edge_lists`.
+
+Like the doubts in `edge_list_doubts`, rules may become stricter; a file of which two readings are
+possible is refused (tests/ktsafe/graph/inputs/test_written_tables.py draws such files).
 """
 
 from __future__ import annotations

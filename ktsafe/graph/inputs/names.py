@@ -8,6 +8,9 @@ header, by its number.
 |---|---|
 | a person | `id`; else one of `node`, `vertex`, `user`, `person`, ..., each with or without `id`, `:ID`, or `name` |
 | a tie | `source, target`; else one pair such as `from, to`, `FromNodeId, ToNodeId`, `node_1, node_2`, `Person1Id, Person2Id`, `:START_ID, :END_ID`, `follower, followed`; `Person.id` twice |
+
+Names may be added where they can mean nothing else; each makes files readable that were refused, so
+tests/ktsafe/graph/inputs/test_names.py gets a case, and the table above its example.
 """  # noqa: E501 -- a table
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A network as it was understood, and doubts about it."""
+"""A network as it was understood, and doubts about it.
+
+A field that readers fill goes into `Inspection.to_mapping`, and into every reader or has a default.
+`edges` stay sorted and each pair once: graphs are made of them as they are.
+"""
 
 from __future__ import annotations
 

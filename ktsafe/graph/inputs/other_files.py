@@ -1,6 +1,9 @@
 """Refuse files that are no tables by name, and say what helps.
 
 What a file is is told by how it begins, and by its ending where that says nothing.
+
+Kinds may be added, and hints reworded; tests/ktsafe/graph/inputs/test_other_files.py has each by
+its content, and people may be called like formats.
 """
 
 from __future__ import annotations

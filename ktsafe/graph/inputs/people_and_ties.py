@@ -1,4 +1,8 @@
-"""Columns of people and of ties, one text for each cell."""
+"""Columns of people and of ties, one text for each cell.
+
+Messages may be reworded; they tell lines, never cells. Commands, dumps and imports read through
+these two classes, so what one accepts all do.
+"""
 
 from __future__ import annotations
 

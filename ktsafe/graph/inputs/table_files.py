@@ -1,9 +1,11 @@
 """Tables in files: lines that are cut into cells, and Parquet.
 
-What a text file is opened as, and how a line is cut into cells.
-
 What separates is a comma, a semicolon, a TAB, a bar, or blanks (any number of blanks and TABs).
 Cells may be quoted; blanks before a quotation mark are no part of a cell.
+
+A mark is a row of `MARKS` and `FORMATS`. Where a file can be cut in several ways it is refused,
+never guessed (tests/ktsafe/graph/inputs/test_people_and_ties.py, test_written_tables.py). Sizes may
+be tuned.
 """
 
 from __future__ import annotations
