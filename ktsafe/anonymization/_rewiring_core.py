@@ -52,9 +52,9 @@ class RewiringState(NamedTuple):
 
 @kernel
 def by_vertex(
-    edges: NDArray[np.int32], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return each vertex's first edge, its other ends and edge numbers.
+    edges: NDArray[np.int32], n: int, numbered: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return where each vertex's edges begin; their other ends, or numbers.
 
     Those of which it is the first end come first, each in the order of the edges.
     """
@@ -65,37 +65,31 @@ def by_vertex(
     for v in range(n):
         first[v + 1] += first[v]
     place = first[:-1].copy()
-    far = np.empty(2 * edges.shape[0], dtype=np.int32)
-    number = np.empty(2 * edges.shape[0], dtype=np.int32)
+    found = np.empty(2 * edges.shape[0], dtype=np.int32)
     for side in range(2):
         for e in range(edges.shape[0]):
             v = edges[e, side]
-            far[place[v]] = edges[e, 1 - side]
-            number[place[v]] = e
+            found[place[v]] = e if numbered else edges[e, 1 - side]
             place[v] += 1
-    return first, far, number
+    return first, found
 
 
 @kernel
 def by_class(
-    first: NDArray[np.int64],
-    far: NDArray[np.int32],
-    number: NDArray[np.int32],
-    order: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return `by_vertex` lists of ends and numbers in another order.
+    first: NDArray[np.int64], far: NDArray[np.int32], order: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return the other ends of `by_vertex` in another order.
 
-    They follow as the vertices at the other ends do in `order`.
+    They follow as the vertices do in `order`.
     """
     place = first[:-1].copy()
-    far_after, number_after = np.empty_like(far), np.empty_like(number)
+    after = np.empty_like(far)
     for v in order:
         for i in range(first[v], first[v + 1]):
             w = far[i]
-            far_after[place[w]] = v
-            number_after[place[w]] = number[i]
+            after[place[w]] = v
             place[w] += 1
-    return far_after, number_after
+    return after
 
 
 @inner_kernel

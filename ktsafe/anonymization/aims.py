@@ -37,8 +37,9 @@ Run = Callable[..., Iterable[Any]]
 FIRST_PRICE = 0.65
 """The price that all pairs begin at: what F1 is likely to be."""
 
-PRICE_MIN, PRICE_MAX = 0.1, 1.9
-"""Bounds of prices: at 0 every edge pays, at 2 hardly any tie does."""
+PRICE_MIN, PRICE_MAX = 0.1, 1.0
+"""Bounds of prices: at 0 every edge pays, and at more than 1 a release costs more and has less F1.
+What cells have too many then, totals say: in further releases they contradict each other."""
 
 ROUNDS = 4
 """Times that pairs are planned in haste. After two or three .24 and .18 of the conclusions on cora
@@ -338,10 +339,10 @@ def _price_of_f1(market: Market) -> float:
     for _ in range(RAISES_MAX):
         if not market.costs_too_much:
             return price
-        price = min(price * RAISE, 1.0)
+        price = min(price * RAISE, PRICE_MAX)
         market.price[:] = math.log(price)
         market.plan()
-    return 1.0
+    return PRICE_MAX
 
 
 def cells_of(values: NDArray[np.int64], ends: NDArray[np.integer]) -> list[NDArray[np.int64]]:

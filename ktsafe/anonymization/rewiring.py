@@ -98,8 +98,14 @@ def closeness(
     >>> closeness(4, triangle).tolist()
     [50, 40, 40, 0]
     """
-    first, near, _ = core.by_vertex(ties.astype(np.int32, copy=False), n)
+    ties = ties.astype(np.int32, copy=False)
     asked = np.ascontiguousarray(ties if edges is None else edges, dtype=np.int32)
+    if len(asked) < len(ties):
+        # Of few edges only the ties beside their ends count.
+        is_end = np.zeros(n, dtype=np.bool_)
+        is_end[asked] = True
+        ties = ties[is_end[ties[:, 0]] | is_end[ties[:, 1]]]
+    first, near = core.by_vertex(ties, n, False)
     bins: NDArray[np.int64] = core.bins_of(first, near, asked, BINS, np.zeros(n + 1, np.int64))
     return bins
 
@@ -143,7 +149,7 @@ class Round(NamedTuple):
         Its inserted edges are given.
         """
         n = len(self.classes)
-        own_first, _, own = core.by_vertex(ends, n)
+        own_first, own = core.by_vertex(ends, n, True)
         return core.RewiringState(
             classes=self.classes,
             first=self.first,
@@ -217,15 +223,11 @@ def exchanged(
     if not len(inserted):
         return inserted
     others = inserted[:0] if staying is None else staying
-    n_fixed = len(shown) + len(others)
-    first, near, edge = core.by_vertex(np.concatenate((shown, others, inserted)), len(classes))
-    near, edge = core.by_class(first, near, edge, np.argsort(classes, kind="stable"))
+    released = np.concatenate((shown, others, inserted))
+    first, near = core.by_vertex(released, len(classes), False)
+    near = core.by_class(first, near, np.argsort(classes, kind="stable"))
     part_of = parts_of(classes, inserted)
     parts = [np.flatnonzero(part_of == i) for i in range(int(part_of.max()) + 1)]
-    # An edge that leaves a slot is followed by another one of the same part.
-    part_at = np.append(np.full(n_fixed, -1, dtype=part_of.dtype), part_of)[edge]
-    slots = [np.flatnonzero(part_at == i) for i in range(len(parts))]
-    del edge, part_at
     ends = inserted.copy()
     trials = TRIALS_FAST if effort == "fast" else TRIALS
     trials = min(trials * len(inserted), TRIALS_MAX)
@@ -249,8 +251,8 @@ def exchanged(
         seeds = rng.integers(2**63, size=len(parts)).tolist()
         own = [ends[part] for part in parts]
         # Nothing is written before the last part is done.
-        done = list(run(exchanged_part, itertools.repeat(now), own, slots, tried, seeds))
-        for part, at, (after, neighbours) in zip(parts, slots, done, strict=True):
+        done = list(run(exchanged_part, itertools.repeat(now), own, tried, seeds))
+        for part, (after, at, neighbours) in zip(parts, done, strict=True):
             ends[part], near[at] = after, neighbours
     return ends
 
@@ -275,18 +277,18 @@ def parts_of(classes: NDArray[np.int32], edges: NDArray[np.int32]) -> NDArray[np
 
 
 def exchanged_part(
-    now: Round, ends: NDArray[np.int32], slots: NDArray[np.int64], n_trials: int, seed: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return a part's inserted edges after a round, and its slots.
+    now: Round, ends: NDArray[np.int32], n_trials: int, seed: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """Return a part's inserted edges after a round, and the changed neighbours.
+
+    Where they stand in `now.near`, and which they are.
 
     Parameters
     ----------
     now:
         The release as the round began.
     ends:
-        int32, shape (f, 2): the inserted edges of the part.
-    slots:
-        int64, shape (2 f,): where they stand in `now.near`.
+        int32, shape (f, 2): the inserted edges of the part. No other part changes what they do.
     n_trials:
         Exchanges that are tried.
     seed:
@@ -294,7 +296,8 @@ def exchanged_part(
     """
     rewiring_state = now.rewiring_state(ends)
     core.rewire(rewiring_state, n_trials, np.random.default_rng(seed))
-    return rewiring_state.ends, rewiring_state.near[slots]
+    at = np.flatnonzero(rewiring_state.near != now.near)
+    return rewiring_state.ends, at, rewiring_state.near[at]
 
 
 def _lacking(there: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.float64]:
@@ -337,6 +340,11 @@ def _standard(values: NDArray[Any], weights: NDArray[np.int64]) -> NDArray[np.fl
     return standard
 
 
+def _products(level: NDArray[np.float64], edges: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the product of the levels at both ends of each edge."""
+    return level[edges[:, 0]] * level[edges[:, 1]]
+
+
 class _Mixing:
     """How far a release is from the degree assortativity of the truth.
 
@@ -347,12 +355,12 @@ class _Mixing:
         self, degree: NDArray[np.int64], truth: NDArray[np.int32], fixed: NDArray[np.int32]
     ) -> None:
         true = np.bincount(truth.reshape(-1), minlength=len(degree))
-        self._wanted = _standard(true, true)[truth].prod(axis=1).mean() if len(truth) else 0.0
+        self._wanted = _products(_standard(true, true), truth).mean() if len(truth) else 0.0
         self._level = _standard(degree, degree)  # No exchange changes degrees.
-        self._fixed = self._level[fixed].prod(axis=1).sum()
+        self._fixed = _products(self._level, fixed).sum()
         self._n_fixed = len(fixed)
 
     def lacks(self, ends: NDArray[np.int32]) -> float:
         """Return its shortfall with these edges beside those that stay."""
-        mixed = self._fixed + self._level[ends].prod(axis=1).sum()
+        mixed = self._fixed + _products(self._level, ends).sum()
         return float(self._wanted - mixed / (self._n_fixed + len(ends)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ktsafe.anonymization.kt_tree import cohorts_of_class
-from ktsafe.sequence.memory.column_table import NOBODY, ROWS_AT_ONCE, among, distinct
+from ktsafe.sequence.memory.column_table import NOBODY, among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.step_context import StepContext, part_largest
 
@@ -30,6 +30,9 @@ larger cohort costs little (decision 84)."""
 
 HALVED_MIN = 4
 """Cohorts that a class must be enough for to be halved."""
+
+TIES_AT_ONCE = 1_000_000
+"""Ties that are counted together: 8 MB for each number of theirs, where all would be 80."""
 
 
 def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bool = False) -> None:
@@ -152,8 +155,8 @@ def neighbour_counts(state: State, rows: NDArray[np.int64]) -> csr_array:
     ties = state.hidden_ties.rows_around(rows)
     # A number for each person and neighbour's class.
     cells = [np.zeros(0, dtype=np.int64)]
-    for start in range(0, len(ties), ROWS_AT_ONCE):
-        ends = state.hidden_ties.ends(ties[start : start + ROWS_AT_ONCE])
+    for start in range(0, len(ties), TIES_AT_ONCE):
+        ends = state.hidden_ties.ends(ties[start : start + TIES_AT_ONCE])
         for person, other in (ends.T, ends[:, ::-1].T):
             is_asked = position[person] != NOBODY
             classes = state.people.cls[other[is_asked]]

@@ -24,9 +24,6 @@ FREE = -1
 NOBODY = NEVER = FREE
 """A free row must read as nobody's and as never."""
 
-ROWS_AT_ONCE = 1_000_000
-"""Of a large table, rows that are looked at together: 8 MB a key, where all would be 80."""
-
 T = TypeVar("T")
 Whole = TypeVar("Whole", bound=np.signedinteger[Any])
 
@@ -212,21 +209,13 @@ class PairTable(ColumnTable):
         -1 without one.
         """
         wanted = np.where((pairs >= 0).all(axis=1), edge_keys(pairs), FREE)
-        order = np.argsort(wanted)
-        wanted = wanted[order]
-        found = np.full(len(wanted), FREE)
-        is_asked = bool((wanted >= 0).any())
-        for start in range(0, self.n if is_asked else 0, ROWS_AT_ONCE):
-            rows = self._rows[:2, start : min(start + ROWS_AT_ONCE, self.n)]
-            keys = edge_keys(rows.T)
-            at = np.searchsorted(wanted, keys)
-            np.minimum(at, len(wanted) - 1, out=at)
-            there = np.flatnonzero((wanted[at] == keys) & (rows[0] != FREE))
-            found[at[there]] = start + there
-        # A pair that is asked for twice was found where it stands first.
-        out = np.empty_like(found)
-        out[order] = found[np.searchsorted(wanted, wanted)]
-        return out
+        is_low, is_high = self._among(pairs.reshape(-1))
+        rows = np.flatnonzero(is_low & is_high)
+        keys = edge_keys(self.ends(rows))
+        order = np.argsort(keys)
+        at = positions(keys[order], wanted)
+        is_there = np.append(keys[order], FREE)[at] == wanted
+        return np.where(is_there, np.append(rows[order], FREE)[at], FREE)
 
     def around(self, numbers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Return each pair of some distinct numbers.
@@ -248,12 +237,17 @@ class PairTable(ColumnTable):
 
     def rows_around(self, numbers: Numbers) -> Numbers:
         """Return rows of pairs of the given numbers, once each, ascending."""
+        is_low, is_high = self._among(numbers)
+        return np.flatnonzero(is_low | is_high)
+
+    def _among(self, numbers: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which rows have one of the numbers below, and above."""
         low, high = self._rows[:2, : self.n]
         n_numbers = 1 + int(high.max(initial=FREE))
         # The last flag is that of a free row.
         is_asked = np.zeros(n_numbers + 1, dtype=np.bool_)
-        is_asked[numbers[numbers < n_numbers]] = True
-        return np.flatnonzero(is_asked[low] | is_asked[high])
+        is_asked[numbers[(numbers >= 0) & (numbers < n_numbers)]] = True
+        return is_asked[low], is_asked[high]
 
 
 # Sets of numbers as arrays. They are sorted: numpy hashes, which takes ten times as long.

@@ -204,19 +204,20 @@ def by_classes(classes: Integers, rows: NDArray[Whole]) -> Iterator[tuple[Tie, N
 
     Shape (x, 2); none for -1.
     """
-    is_named = classes[:, 0] >= 0
-    classes, rows = classes[is_named], rows[is_named]
     if not len(rows):
         return
     width = int(classes.max()) + 1
-    # Small numbers are sorted in a tenth of the time.
+    # Small numbers are sorted in a tenth of the time; there -1 becomes the greatest.
     kind = np.uint16 if width**2 < 2**16 else np.int64
     first, second = (classes[:, side].astype(kind) for side in (0, 1))
     keys = first * np.array(width, dtype=kind) + second
     order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
+    keys = keys[order]
+    starts = np.append(0, 1 + np.flatnonzero(keys[1:] != keys[:-1]))
     pairs = map(tuple, classes[order[starts]].tolist())
-    yield from zip(pairs, np.split(rows[order], starts[1:]), strict=True)
+    for pair, inside in zip(pairs, np.split(rows[order], starts[1:]), strict=True):
+        if pair[0] >= 0:
+            yield pair, inside
 
 
 def _grouped(groups: Numbers) -> dict[int, Numbers]:
@@ -235,5 +236,5 @@ def sums(between: RowsOfPairs, flags: NDArray[np.bool_]) -> Counter[Tie]:
         return Counter()
     starts = np.cumsum(lengths) - lengths
     rows = np.concatenate(list(between.values()))
-    sums = np.add.reduceat(flags[rows].astype(np.int64), starts)
+    sums = np.add.reduceat(flags[rows], starts, dtype=np.int64)
     return Counter(dict(zip(between, sums.tolist(), strict=True)))

@@ -216,8 +216,7 @@ class State:
     def _between(self, table: PairTable) -> Iterator[tuple[Tie, Integers]]:
         rows = np.arange(table.n, dtype=np.int32)
         # A free row's ends are nobody's.
-        classes = self._classes(table).astype(np.int32)[table.ends(rows)]
-        return by_classes(ascending(classes), rows)
+        return by_classes(ascending(self._classes(table).astype(np.int32)[table.ends(rows)]), rows)
 
     def _classes(self, table: PairTable) -> Numbers:
         """Return the published class of each number in a table, else -1."""
