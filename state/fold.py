@@ -1,5 +1,8 @@
 """Folds the log of changes into the graph.
 
+How it is computed may be changed freely: tests/state/test_fold.py compares every fold with the
+naive one (tests/state/naive_fold.py). Pages and rows are a format (`keys.FORMAT`).
+
 What every commit said is resolved:
 
     changes ──┐
@@ -9,9 +12,6 @@ What every commit said is resolved:
 What was resolved stays in memory, and what is said from then on is taken in: a cut costs what was
 said since the last one, and a pass over the ties. Pages are written seldom (`Folded.writes`); a
 store that is only looked at, or opened again, resolves all of its log in the same way.
-
-How it is computed may be changed freely: tests/state/test_fold.py compares every fold with the
-naive one (tests/state/naive_fold.py). Pages and rows are a format (`keys.FORMAT`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Rows of tables as held, and their effect on the graph.
 
+Keys and values are a format. What rows mean is compared with a database in memory by
+tests/stream/ingest/test_mirror.py, for any history of statements.
+
 A person is there while a row says so. A tie is there while rows name both ends, as the schema asks,
 and both are there: the rows of somebody who leaves stay, and count again on a return. What a row
 said before is what is held of it, whatever is told of that. A column family of its own holds:
@@ -13,9 +16,6 @@ An alias is the keyed hash of an id, and a row goes by the keyed hash of its key
 is not there no id is held. What rows of people come to carries growing stamps of a topic of its
 own. Rows of ties are logged unread, and counted by the fold: only one that says that something is
 as before, or names no key, is looked up on its way in.
-
-Keys and values are a format. What rows mean is compared with a database in memory by
-tests/stream/ingest/test_mirror.py, for any history of statements.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Graph store by its operations; `rocksdb` and tests' memory store differ underneath.
 
+`LOGGED_MIN` and `LOGGED_PART` may be tuned. A new operation needs a case in
+tests/state/test_conformance.py; other semantics need tests/state/naive_fold.py and
+`ktsafe.stream.release.audits`, too.
+
 State semantics (each register merges by maximum stamp):
 
 - per vertex `up` and `down`; the vertex exists iff up > down;
@@ -11,10 +15,6 @@ State semantics (each register merges by maximum stamp):
 Existence is derived, never stored. People are merged when they are committed; what was said of ties
 is kept as it was said, and resolved by a fold: at a cut, when the graph is asked for, and when more
 was said than a tenth of what is known. What lies at or below `down` is physically deleted then.
-
-`LOGGED_MIN` and `LOGGED_PART` may be tuned. A new operation needs a case in
-tests/state/test_conformance.py; other semantics need tests/state/naive_fold.py and
-`ktsafe.stream.release.audits`, too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """What the service does about each error: one table, by remedy.
 
+An error gets its action by a case of `exit_code` and a row in ops/runbook.md
+(tests/ops/test_runbook.py). The numbers of `Exit` are read by scripts: never give one another
+meaning.
+
 | Action                                   | Errors                                          |
 | ---------------------------------------- | ----------------------------------------------- |
 | refuse to start, fix the input (2)       | `ConfigError`, `InvalidParams`, `InvalidGraph`, `ReleaseUnreadable`, `Misconfigured` |
@@ -11,10 +15,6 @@
 | withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `BelowMinimumUtility`, `FoundByAttack` |
 | withhold the first release; CLI: (2)     | `AbsentFromGraph`                               |
 | withhold the release; CLI: (2)           | `WrittenOtherwise`                              |
-
-An error gets its action by a case of `exit_code` and a row in ops/runbook.md
-(tests/ops/test_runbook.py). The numbers of `Exit` are read by scripts: never give one another
-meaning.
 """  # noqa: E501 -- a table
 
 from __future__ import annotations

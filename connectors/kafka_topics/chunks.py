@@ -1,5 +1,9 @@
 """Encoding of a release as records of a topic.
 
+All of this is a format that readers of others know (docs/asyncapi.yaml, tests/test_schemas.py): a
+change needs another `FORMAT`. Records stay of one size and uncompressed
+(tests/security/test_leaks.py). `WINDOW` and `POLL_MS` may be tuned.
+
 All files but the manifest, in published order, are one stream of bytes, cut into chunks of equal
 size, the last one padded with zeros: neither the number of bytes of a record nor its order tells
 anything about a vertex. Every record has the headers `release_id`, `seq`, `kind` and `sha256` (of
@@ -13,10 +17,6 @@ its value) and no others, and the release's nominal time as its timestamp.
 
 Chunks may be spread over several transactions; manifest and marker come in the last. A release that
 is sent again after a failure begins again at seq 0 with the same bytes.
-
-All of this is a format that readers of others know (docs/asyncapi.yaml, tests/test_schemas.py): a
-change needs another `FORMAT`. Records stay of one size and uncompressed
-(tests/security/test_leaks.py). `WINDOW` and `POLL_MS` may be tuned.
 """
 
 from __future__ import annotations

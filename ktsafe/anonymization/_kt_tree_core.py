@@ -1,4 +1,8 @@
-"""Swap search of the kt-tree: members change places to lower deviation."""
+"""Swap search of the kt-tree: members change places to lower deviation.
+
+`TRIED` may be tuned and loops may be rearranged; both change the bytes of releases, as does the
+order of draws. tests/ktsafe/anonymization/test_kt_tree.py searches small cohorts for the best swap.
+"""
 
 # mypy: disable-error-code="no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.

@@ -3,6 +3,10 @@
 The state is always valid: no vertex has more shown candidates than its cohort has degrees. A step
 raises or lowers the degree of one cohort, then finds shown candidates along alternating paths; it
 is taken back where it does not pay.
+
+Constants may be tuned and paths sought otherwise: bytes of releases change, their safety does not.
+The state must stay valid after each step, and `undo` restore it
+(tests/ktsafe/anonymization/test_pair_program.py).
 """
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"

@@ -1,4 +1,8 @@
-"""Edges are added until every vertex of a pair has its degree."""
+"""Edges are added until every vertex of a pair has its degree.
+
+Another order of trials changes the bytes of releases. No vertex may get another degree, nor lose a
+kept edge while there is room: tests/ktsafe/anonymization/test_realization.py.
+"""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.

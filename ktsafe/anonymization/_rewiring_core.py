@@ -1,4 +1,8 @@
-"""Exchanges of ends between inserted edges that make them look like ties."""
+"""Exchanges of ends between inserted edges that make them look like ties.
+
+What an exchange is worth may be changed, and with it the bytes of releases. An exchange stays
+within its two classes, so rows and degrees stay (tests/ktsafe/anonymization/test_rewiring.py).
+"""
 
 # mypy: disable-error-code="no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.

@@ -1,4 +1,8 @@
-"""Steps of cohorts: sweeps, pairs of steps, steps towards a total."""
+"""Steps of cohorts: sweeps, pairs of steps, steps towards a total.
+
+How steps are sought may be changed, and with it the bytes of releases; sides must end balanced
+(tests/ktsafe/anonymization/test_pair_program.py compares with the optimum of small pairs).
+"""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.

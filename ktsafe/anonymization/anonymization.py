@@ -1,5 +1,10 @@
 """One kt-safe release of one graph, step by step.
 
+A step may be improved if cohorts keep equal rows
+(tests/ktsafe/anonymization/test_exact_strategy.py). Seeds and the order of draws settle the bytes
+of releases: an executor may not change one, and a new purpose of draws takes `of_purpose`, which
+disturbs no other. `anonymize` is public (docs/library.md).
+
     rare people  are withheld, or their values suppressed                   (request)
     cohorts      leaves of the kt-tree over neighbour counts                (kt_tree)
     prices       what an edge costs in each pair of classes, by the aim     (aims)

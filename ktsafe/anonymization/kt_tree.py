@@ -1,5 +1,9 @@
 """The kt-tree: cohorts of people with like rows of neighbour counts.
 
+Constants may be tuned, a release is judged afterwards; they and the order of draws settle its
+bytes. Cohorts keep m members and alpha whatever is tuned
+(tests/ktsafe/anonymization/test_kt_tree.py). `ktsafe.sequence` cuts with the same tree.
+
     for each quasi-identifier class (a root):
         while a node has at least 2 m members with unequal rows:
             cut it in two at a border of its widest neighbour count

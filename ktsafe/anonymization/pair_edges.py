@@ -1,5 +1,9 @@
 """The edges of a release in exact cohorts.
 
+How edges are sought may be changed, and with it the bytes of releases. All members of a cohort must
+get their degree, and a pair that costs more than its ties is cleared
+(tests/ktsafe/anonymization/test_exact_strategy.py, test_realization.py).
+
 Each pair of classes is planned by itself.
 
     ties gain more, the more triangles they close                        (rewiring)

@@ -1,5 +1,8 @@
 """The edges a pair of classes can show, and steps towards them.
 
+Constants may be tuned. The number of ends stays right in expectation, and possible for whole
+cohorts (tests/ktsafe/anonymization/test_aims.py draws sizes and totals).
+
 All members of a cohort have equally many edges, and both sides of a pair have equally many ends: a
 pair shows a number of edges that whole cohorts of both sides can have. If a total is wanted, one of
 the nearest such numbers below and above it is drawn: it is right in expectation. Where there are

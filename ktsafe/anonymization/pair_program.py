@@ -1,5 +1,9 @@
 """The program of one pair of classes.
 
+The search may be changed: tests/ktsafe/anonymization/test_pair_program.py compares its plans with
+the optimum and asks that they are valid. Constants and draws settle the bytes of releases; what is
+found in haste must follow from the pair alone.
+
 Which ties are shown, and how many each cohort needs.
 
 Let a and b be two classes, or one and the same. Each member of a cohort C of a gets r[C]

@@ -1,5 +1,9 @@
 """Requests for one release, and the graph made ready for them.
 
+An option is a field of `AnonymizeOptions` with a default, and an option of `ktsafe anonymize`; none
+may weaken the guarantee. How rare people are treated is held by
+tests/ktsafe/anonymization/test_rare_classes.py.
+
 A class of quasi-identifiers is rare if it has fewer than k people, or if more than a share alpha of
 them is sensitive, so it can be no cohort. Less is then published about these people, before the
 search: they are withheld, or their quasi-identifiers or sensitive values become missing.

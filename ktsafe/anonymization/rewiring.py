@@ -1,5 +1,9 @@
 """Inserted edges like ties, in a release with the network's triangles.
 
+Constants may be tuned, with the attacks that find inserted edges at hand (`ktsafe.assess.attacks`):
+more triangles can mean more people found (decision 85). Rows of neighbour counts must stay
+(tests/ktsafe/anonymization/test_rewiring.py), whatever the executor.
+
 Ties close triangles, edges joined at random close few: whoever removes what looks inserted would
 find the ties, and whoever counts triangles would find too few. Two inserted edges between the same
 two classes may exchange ends: every vertex keeps its neighbours of each class, so rows, cohorts and

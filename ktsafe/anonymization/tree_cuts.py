@@ -1,5 +1,9 @@
 """Cuts of kt-tree nodes in two, a level at a time.
 
+Ways and `COLUMNS_TRIED` may be changed, and with them the bytes of releases;
+tests/ktsafe/anonymization/test_tree_cuts.py cuts node by node and must find the same leaves. Both
+sides keep their least size and alpha.
+
     in turn: at a border of one of the widest neighbour counts, if no cohort is lost by that;
              at any place of the widest one; with sensitive members spread evenly; at any price
     of all places where both sides are large enough and satisfy alpha, the one after which they

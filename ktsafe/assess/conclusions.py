@@ -4,6 +4,9 @@ A conclusion is a simple figure by attribute value, such as ties between two age
 
 Ties that are hidden and edges that are inserted do not cancel out by themselves. Where a pair of
 classes shows nothing, ties across values look rarer and people more alike than they are.
+
+Bounds may be tuned: the advice and docs/results.md count wrong conclusions by them. No value is
+named in what is told (tests/ktsafe/assess/test_conclusions.py).
 """
 
 from __future__ import annotations

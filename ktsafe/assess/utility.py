@@ -4,6 +4,10 @@ Nobody outside knows which vertices are inserted, so all figures of a release ar
 only comparisons vertex by vertex are restricted to those that have an original. The figures are
 private like the audit: those of the true graph tell of it. Structure is counted by networkit,
 which comes with `ktsafe[assess]`; it is loaded when a graph is first counted.
+
+Figures may be added as optional fields of `Utility`, which audits keep;
+tests/ktsafe/assess/test_utility.py compares with networkx and scipy. Draws of pairs and communities
+follow from the seed alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Private figures of one release: cost, privacy and use."""
+"""Private figures of one release: cost, privacy and use.
+
+It judges, so it imports nothing that searches (`MAY_ENTER` in tests/test_layers.py). Figures are
+for the owner alone; none goes into a release.
+"""
 
 from ktsafe.audit.cost import Cost, Overlap, Traced, Usefulness, cost_parts, trace, usefulness
 from ktsafe.audit.release_audit import (

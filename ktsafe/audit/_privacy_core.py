@@ -1,4 +1,8 @@
-"""Kernels of the privacy figures."""
+"""Kernels of the privacy figures.
+
+How pairs are walked through may be changed; what is counted is compared with the definitions in
+tests/ktsafe/audit/test_release_audit.py. Distances stay whole numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""True people of released vertices, and what a release costs."""
+"""True people of released vertices, and what a release costs.
+
+A field of `Usefulness` stands in audit.json (`stream.files.audit_model`), where earlier releases
+must stay readable: add optional ones. Counts are compared with sets in
+tests/ktsafe/audit/test_usefulness.py, and a share is 0 or 1 only where it is exactly.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Distributions of degrees and values in a release, beside the truth.
 
 Shares only, and of values only their rank: no value is named, for a rare one is a person.
+
+Bands and `VALUES_MAX` may be tuned; `Band`, `Both` and `Mix` are read again from audits of earlier
+releases. tests/ktsafe/audit/test_distributions.py looks for named values.
 """
 
 from __future__ import annotations

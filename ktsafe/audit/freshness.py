@@ -5,6 +5,10 @@ release that follows it. Changes older than `AGE_MAX` releases are forgotten, so
 grows with what changes and not with the sequence.
 
     Recent as of i ──follow(release i, release i+1)──▶ Recent as of i+1, Freshness of i+1
+
+How it is computed may be changed (tests/ktsafe/audit/test_freshness.py counts with sets). The pages
+of `Recent` lie in the states of services: other columns (`_WIDTHS`) need another `FORMAT`
+(`state/keys.py`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ attacker compares a *true* neighbourhood with the release, and may recognize ins
 every real vertex gets three figures: the claim of the definition, the figure without inserted
 vertices, and the figure against an attacker that knows the true neighbours.
 
-All figures are private: they show which vertices are real.
+All figures are private: they show which vertices are real. Bands and constants may be tuned: beyond
+`PAIRS_MAX` a sample is asked (decision 67). The definitions of the three are those of
+tests/ktsafe/audit/test_release_audit.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The private audit of one release: its cost, and privacy in fact."""
+"""The private audit of one release: its cost, and privacy in fact.
+
+A field here is one of audit.json (`stream.files.audit_model`): add optional ones, rename none, or
+audits of earlier releases cannot be read. What is measured comes from the two graphs and the
+mapping alone.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """Seals: what manifests say of each other, so releases prove themselves.
 
+All of it is a format: published seals must stay checkable, here, in stream/files/verify.html and by
+others (tests/ktsafe/seals/test_seals.py, tests/ops/test_verify_page.py). Words of problems may be
+changed.
+
 The `seal` of a manifest has
 
     before      the sha256 of the manifest published before it, null for the first: the *chain*
@@ -11,10 +15,6 @@ The `seal` of a manifest has
 Manifests of older versions have no seal.
 
 Source: RFC 6962, section 2.1 (the tree; an entry is the sha256 of a manifest); RFC 8032 (Ed25519).
-
-All of it is a format: published seals must stay checkable, here, in stream/files/verify.html and by
-others (tests/ktsafe/seals/test_seals.py, tests/ops/test_verify_page.py). Words of problems may be
-changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Sequences of releases that are safe for w = all.
 
-Sticky cohorts, moved as a whole.
+Cohorts stay together for ever and move as a whole. Policies may be changed here if the gate stays
+as strict; a running sequence goes on with the code of today, from the pages of its state
+(`memory.state`). tests/ktsafe/sequence/naive.py judges by the definition.
 """
 
 from typing import TYPE_CHECKING

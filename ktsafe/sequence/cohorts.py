@@ -3,6 +3,10 @@
 Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
 true neighbours in every class. A block begins without edges; which ties of its people are shown is
 planned with everybody else's (`ktsafe.sequence.planning`).
+
+Constants may be tuned: the next release follows them, former cohorts stay. A published id is never
+given again, nobody is published alone, and a place stays when its owner leaves
+(tests/ktsafe/sequence/test_policies.py, test_margin.py, test_departures.py).
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """The gate of a sequence's release: its certificate and its cover.
 
+It may become stricter or faster, never laxer: tests/ktsafe/sequence/test_gate.py breaks one thing
+at a time, test_cover.py counts place by place. `CELLS_MAX` is for memory. It shares code with the
+engine; the auditor does not.
+
 *The certificate for w = all*, where something changed, or everywhere: cohorts partition the
 published places. Each has at least m members with equal presence, at most the share alpha of them
 ever sensitive, and all members on one exact location: one class, and for every class the same

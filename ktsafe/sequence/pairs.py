@@ -1,6 +1,8 @@
-"""A pair of classes of a sequence.
+"""A pair of classes of a sequence: places, edges, hidden ties.
 
-Its places, shown edges and hidden ties, as arrays.
+Gains and prices may be tuned: the gate judges what is planned, attacks on changes how much it
+tells. `CHANCE` and `GAIN_MIN` are there against such attacks. Arrays must be those of the state
+(tests/ktsafe/sequence/test_planning.py); seeds are one for each pair, so executors change no byte.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Which edges each pair of classes shows, release by release.
 
+Constants may be tuned, and what is due decided otherwise. All members of a cohort gain and lose
+alike, or the gate refuses the release; no release costs more than nothing, and nothing is older
+than promised (tests/ktsafe/sequence/test_planning.py, test_ages.py).
+
     the oldest pairs go dark: nothing shown is older than promised          (`to_renew`)
     each pair that was dark is planned afresh, and each in which enough changed shows hidden ties
         beside what it shows, young ones first: members of a cohort gain alike; the aim decides

@@ -1,10 +1,11 @@
 """Sensitive values of a sequence: exchanged once, changed where that is safe.
 
-Each place shows a drawn member's.
+Each place shows the value of a drawn member, and who shows whose never changes. So a value that
+changes changes at the place that shows it; the place of somebody who left goes on to show what it
+did, and so does the one that shows the leaver's value.
 
-Who shows whose value never changes. So a value that changes changes at the place that shows it; the
-place of somebody who left goes on to show what it did, and so does the one that shows the leaver's
-value.
+Which company keeps "-" may be chosen otherwise; alpha, and that departures change nothing, may not
+be given up (tests/ktsafe/sequence/test_exchanged_values.py, test_departures.py, test_policies.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A sequence that stays kt-safe if all are linked (w = all)."""
+"""A sequence that stays kt-safe if all are linked (w = all).
+
+Queries may be added. A release is all or nothing: a copy of the state is changed, and kept if no
+step raises (tests/ktsafe/sequence/test_sequence.py). `_fixed` is part of the saved pages.
+"""
 
 from __future__ import annotations
 

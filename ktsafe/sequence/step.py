@@ -1,4 +1,9 @@
-"""One release: changes enter the true graph, then become visible."""
+"""One release: changes enter the true graph, then become visible.
+
+Between the true graph and the gate a policy may be added as a step; their order settles draws, and
+so bytes of releases. What does not fit the graph raises before anything is shown
+(tests/ktsafe/sequence/test_sequence.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The constants of a sequence, and the context of one release's steps."""
+"""The constants of a sequence, and the context of one release's steps.
+
+Constants of parts may be tuned: they matter in first releases only
+(tests/ktsafe/sequence/test_parts_of_classes.py). Draws are made by `rng`, parts get `seeds`; their
+order settles bytes. `SequenceSpec` is derived anew at each start and not saved.
+"""
 
 from __future__ import annotations
 

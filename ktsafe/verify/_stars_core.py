@@ -1,5 +1,7 @@
 """Kernels of the strict verifier, in exact integers.
 
+`BLOCK` and `SCAN` are for speed and may be tuned; `NARROW_SIZE_MAX` is what int16 holds.
+
 Their inner loops use no float and allocate nothing.
 
 They are private to the verifier; nothing of the anonymizer may import them, and they import nothing
@@ -9,8 +11,6 @@ A *column* is one value of one attribute: the values of all attributes are numbe
 of attribute a being `offsets[a]:offsets[a + 1]`. The *size* of a vertex is that of its closed
 neighbourhood, degree + 1. Neighbourhood histograms come in two forms: narrow (a dense int16 matrix
 for sizes up to `NARROW_SIZE_MAX`) and wide (sorted runs of (column, frequency), for hubs).
-
-`BLOCK` and `SCAN` are for speed and may be tuned; `NARROW_SIZE_MAX` is what int16 holds.
 """
 
 from __future__ import annotations

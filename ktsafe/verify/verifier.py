@@ -1,5 +1,8 @@
 """The strict verifier: judge a released graph by the definition alone.
 
+Checks of the input may be added. Nothing may be imported from what searches
+(tests/ktsafe/verify/test_independence.py), and limits are inclusive, as in the definition.
+
 It is the gate before publication and must not inherit an anonymizer's mistake. So it starts from
 plain arrays, validates them itself, shares no helper and no kernel with the anonymizer, and decides
 on integers only.
@@ -11,9 +14,6 @@ Other radii and the induced reading are refused here: `ktsafe_lab.verify_hops`, 
 judges them. *Departure*: the protection set is the maximal one, so it is unique.
 Beware of `t`: classical t-closeness bounds the sensitive attribute; here it bounds the
 non-sensitive attributes of neighbourhoods.
-
-Checks of the input may be added. Nothing may be imported from what searches
-(tests/ktsafe/verify/test_independence.py), and limits are inclusive, as in the definition.
 """
 
 from __future__ import annotations

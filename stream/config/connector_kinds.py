@@ -1,5 +1,9 @@
 """Kinds of connectors: `kind` in `[source]`, `[sink]`, `[dead_letters]` and `[signing]`.
 
+Base classes are what plug-ins are written against: a new abstract method breaks them and needs
+docs/plug-ins.md, ops/examples and tests/connectors/test_plug_ins.py. `WORDS` of keys that look like
+secrets may grow.
+
 A kind is a table: its keys are fields, and it makes the connector. Kinds of other distributions are
 found by entry points, named as the kind, in the groups of `GROUPS`:
 
@@ -7,10 +11,6 @@ found by entry points, named as the kind, in the groups of `GROUPS`:
     sqlite = "our_package:SqliteSink"
 
 `docs/plug-ins.md` shows one from beginning to end.
-
-Base classes are what plug-ins are written against: a new abstract method breaks them and needs
-docs/plug-ins.md, ops/examples and tests/connectors/test_plug_ins.py. `WORDS` of keys that look like
-secrets may grow.
 """
 
 from __future__ import annotations

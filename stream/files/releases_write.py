@@ -1,5 +1,9 @@
 """Writing of releases: once, in random order, with random ids.
 
+`ROWS_AT_ONCE` may be tuned. Files, columns and fields of the manifest are a published format:
+docs/schemas, docs/files.md and `releases_read` go with a change (tests/test_schemas.py). Nothing
+may follow the order of people (tests/stream/files/test_releases_write.py).
+
     <release_id>/manifest.json   what the release is, and the sha256 of the other files
     <release_id>/README.txt      the same in words, what leans, and how to load it
     <release_id>/vertices.csv    id,<attributes...>    sorted by id

@@ -1,5 +1,8 @@
 """Read Debezium's change envelopes as rows of listed tables.
 
+Keys of rows are stored by hash: another spelling of them (`key_of`, `_by_content`) would lose the
+rows of existing states. New faults take a reason of `events.REASONS`.
+
 A topic of envelopes is a log of rows. The key of a record is that of a row, and the order of the
 log is that of its changes. What became of the row is in `op`:
 
@@ -10,9 +13,6 @@ log is that of its changes. What became of the row is in `op`:
 What a row means follows from the list. Rows of other tables, tombstones, and the marks at which
 transactions begin and end, change nothing. What the store held of a row says what it was before
 (`ktsafe.state.rows`). The time of a change says to which slot it belongs, and nothing else.
-
-Keys of rows are stored by hash: another spelling of them (`key_of`, `_by_content`) would lose the
-rows of existing states. New faults take a reason of `events.REASONS`.
 """
 
 from __future__ import annotations

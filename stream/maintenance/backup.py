@@ -1,5 +1,9 @@
 """Backups of the private folder, taken while the service runs or not.
 
+Hints may be reworded. `backup.json` and the folders are a format: backups outlive the program that
+wrote them, so a change needs another `FORMAT`. What is not to be copied is named in `_NOT_COPIED`
+(tests/stream/maintenance/test_backup.py).
+
     running service ──freeze──▶ <store>/frozen/<token>/     hard links mostly: an instant
     none running    ──hold────▶ <store>/                    locked, not opened
     command         ──copy────▶ DIR/backup.json             written last: sha256 of every file
@@ -10,10 +14,6 @@ the three folders above, whatever `backup.json` lists. Its sums tell of rot, not
 
 A frozen state is taken when no release is between its cut and STAGED, so a backup knows every
 release whose bytes are fixed. An erasure removes frozen states: a running copy starts again.
-
-Hints may be reworded. `backup.json` and the folders are a format: backups outlive the program that
-wrote them, so a change needs another `FORMAT`. What is not to be copied is named in `_NOT_COPIED`
-(tests/stream/maintenance/test_backup.py).
 """
 
 from __future__ import annotations

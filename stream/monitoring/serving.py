@@ -1,5 +1,9 @@
 """Access to the HTTP endpoints: for clients with the token.
 
+Bounds may be tuned. Tokens are compared in constant time, and clients that drip, pile up or send
+rubbish keep nobody from an answer (tests/stream/monitoring/test_status.py). The control socket uses
+`Bounded`, too.
+
 The token comes as `Authorization: Bearer TOKEN`, or as the password of HTTP Basic with any user
 name, which browsers ask for. It travels as it is: beyond loopback a proxy with TLS belongs in
 front.
@@ -7,10 +11,6 @@ front.
 Without a token a server on loopback answers only requests that are addressed to loopback. A page
 from elsewhere, open in a browser of this machine, could otherwise point its own name here and read
 the answers.
-
-Bounds may be tuned. Tokens are compared in constant time, and clients that drip, pile up or send
-rubbish keep nobody from an answer (tests/stream/monitoring/test_status.py). The control socket uses
-`Bounded`, too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Structured logs on standard error.
 
+A field may be added to `FIELDS` if it can never hold an id or a value; its kind bounds it. Log
+calls take literal sentences and listed fields, and connectors fill in only reviewed arguments
+(tests/stream/process/test_logs.py reads every call).
+
 A fixed sentence and listed fields, nothing else.
 
     time=2026-01-01T00:00:00.000Z level=info logger=ktsafe.stream.release.publish \
@@ -8,10 +12,6 @@ A fixed sentence and listed fields, nothing else.
 What could carry a person's id or an attribute value is kept out by construction: fields that are
 not listed are dropped, arguments of messages are not filled in but for reviewed loggers, and an
 error shows its type and place but not its text.
-
-A field may be added to `FIELDS` if it can never hold an id or a value; its kind bounds it. Log
-calls take literal sentences and listed fields, and connectors fill in only reviewed arguments
-(tests/stream/process/test_logs.py reads every call).
 """
 
 from __future__ import annotations

@@ -1,5 +1,9 @@
 """Cuts of a feed: when one is due, and its encrypted place.
 
+The encryption, `BLOCK_BYTES` and widths are a format: published cuts must stay readable. Slots are
+cut by event times (tests/stream/release/test_cut.py): another rule gives other releases of the same
+feed.
+
 The owner of the sequence's secret reads the place, from which a lost state is made again; to
 everybody else it is noise. Its length tells the names of the feed's partitions at most, and how
 many persons were erased by command, in steps of about ten: offsets have a fixed width, and the text
@@ -8,10 +12,6 @@ is filled up to whole blocks.
 Equal cuts give equal bytes, since a release that is made again must be the same. So the pad is
 drawn from a tag of the text (a synthetic initialization vector, RFC 5297): other text has another
 pad, also where a state that was restored publishes a release of the same id to another sink.
-
-The encryption, `BLOCK_BYTES` and widths are a format: published cuts must stay readable. Slots are
-cut by event times (tests/stream/release/test_cut.py): another rule gives other releases of the same
-feed.
 """
 
 from __future__ import annotations

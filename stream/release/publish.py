@@ -1,5 +1,8 @@
 """The publication protocol: one set of bytes per release, for ever.
 
+Words and `retry_s` may be changed. The order of the four steps may not:
+tests/stream/service/test_crashes.py fails before and after every call, and expects the same bytes.
+
     build ─▶ (1) staged files ─▶ (2) ledger STAGED ─▶ (3) sink ─▶ (4) ledger PUBLISHED
                                          ▲              │
                                          └──────────────┘ any error or unknown outcome
@@ -13,9 +16,6 @@ Two things are mended by the service itself. A last release that is gone from th
 more, unless it was withdrawn: its staged bytes are kept until the next one is published. Releases
 that the sink has and the ledger lacks, because the state was restored from a backup, are made
 again, compared, and recorded (`ktsafe.stream.release.known_releases`).
-
-Words and `retry_s` may be changed. The order of the four steps may not:
-tests/stream/service/test_crashes.py fails before and after every call, and expects the same bytes.
 """
 
 from __future__ import annotations

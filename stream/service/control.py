@@ -1,5 +1,9 @@
 """The control socket: commands of an operator to a running service.
 
+Bounds may be tuned. A command is a name in `COMMANDS`, a case of `service.Operations`, and perhaps
+of `must_wait`; a changed line of the protocol needs another `VERSION`
+(tests/stream/service/test_control.py).
+
     <private>/control.sock    mode 0600: a user that may read the state may command the service
 
 A connection carries one question and its answer, a line of JSON each:
@@ -11,10 +15,6 @@ A connection carries one question and its answer, a line of JSON each:
 Threads listen. `status` they answer themselves, so a stuck service still tells; everything
 else waits for the main loop, which does it between two rounds, one thing at a time. A question that
 nobody waits for any more is not begun. Nothing of a question is logged but the command's name.
-
-Bounds may be tuned. A command is a name in `COMMANDS`, a case of `service.Operations`, and perhaps
-of `must_wait`; a changed line of the protocol needs another `VERSION`
-(tests/stream/service/test_control.py).
 """
 
 from __future__ import annotations

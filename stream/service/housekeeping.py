@@ -2,7 +2,7 @@
 
 Intervals may be tuned. `_prune_if_due` may forget only what no accepted event can precede
 (tests/stream/service/test_waiting.py), and checks must refuse what `run` refuses
-(test_state_check.py).
+(test_config_state.py).
 """
 
 from __future__ import annotations

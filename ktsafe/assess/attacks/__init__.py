@@ -1,7 +1,8 @@
 """Attacks on releases, one file each, for owners with the truth.
 
 Attacks judge a release from outside: they share no code with what made it, verified it or audited
-it. Their results are private: they tell how well an attacker fares.
+it. Their results are private: they tell how well an attacker fares. A new one is
+registered in `suite`.
 """
 
 from ktsafe.assess.attacks.common.case import Case, ids_removed

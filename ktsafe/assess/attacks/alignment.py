@@ -1,6 +1,10 @@
 """Seeds, alignment and the risk curve: attackers with much of the network.
 
 kt-safety promises nothing against them; the figures say how far they would get.
+
+Rounds and bounds of memory may be tuned, the shares that an attacker knows only with
+`stream.files.release_figures`, which has them as labels of metrics.
+tests/ktsafe/assess/attacks/naive_risk.py finds people as simply as can be.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ Inserted ties that join strangers close few triangles. The attacker sorts the sh
 by common neighbours in the release, gives each bin the share of true ties that it holds, and
 compares what is known of a person with the *expected true* neighbours of each released vertex.
 Where all members of a cohort show equal neighbours, this can still tell them apart.
+
+Other weights or bins may be tried, if they find more. Expectations stay whole numbers, by `UNIT`
+(tests/ktsafe/assess/attacks/test_denoised.py has the naive one).
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ the members of a cohort alike in whom they are tied to, not in how many ties tho
 
 Source: the vertex refinement query H2 of Hay et al., "Resisting structural re-identification in
 anonymized social networks" (PVLDB 2008), with the paper's attributes.
+
+What is known of friends may be varied: a row of `VARIANTS` is another figure in audits. Naive
+counts are in tests/ktsafe/assess/attacks/test_friends_degrees.py and test_friends_values.py.
 """
 
 from __future__ import annotations

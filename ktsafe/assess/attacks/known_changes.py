@@ -4,6 +4,9 @@ Candidates are the ids that are in both releases, with the same published tuples
 own. `true`: the true changes are known, and compared with what each id visibly gained and lost.
 `shown`: the person's own visible changes are known, and the ids that changed exactly alike are
 left.
+
+Spans and ways are names in audits. tests/ktsafe/assess/attacks/test_sequences.py and
+test_coming_and_going.py count literally.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Membership of ties: which shown ties are true and which are inserted.
 
 kt-safety promises nothing here; a release whose inserted ties stand out is easier to denoise.
+
+What a guess goes by may be added: an attacker that finds more is the better judge. Members must be
+held out before the release is made (tests/ktsafe/assess/attacks/test_membership_of_people.py),
+inserted ties never be lessons of themselves.
 """
 
 from __future__ import annotations

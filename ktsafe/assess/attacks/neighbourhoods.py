@@ -7,6 +7,9 @@ is known, and names the nearest.
 Source: the degree and neighbourhood attacks of Liu and Terzi, "Towards identity anonymization on
 graphs" (SIGMOD 2008), and Zhou and Pei, "Preserving privacy in social networks against
 neighborhood attacks" (ICDE 2008), with the paper's attributes.
+
+Shares that are known and weights may be added, as names in audits. Distances stay whole numbers, so
+that equal ones are equal; the naive attackers are in tests/ktsafe/assess/attacks/naive.py.
 """
 
 from __future__ import annotations

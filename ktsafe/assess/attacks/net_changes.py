@@ -4,6 +4,10 @@ Known are the person's cohort and the classes of quasi-identifiers of all ties t
 ended in the span. The releases at both ends of it show what each member of the cohort gained and
 lost on the whole. From one release to the next that is the same for all of them (cover). Across
 releases in which a pair of classes was dark it is not: the attacker names the likeliest member.
+
+`PRIOR`, `LEAST` and bounds may be tuned, towards attackers that find more:
+tests/ktsafe/assess/attacks/test_net_changes.py counts likelihoods literally, and breaks a release
+that must be found out.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ looks for the account's vertex, and then for friends among the neighbours that t
 
 Source: the active attacks of Backstrom, Dwork and Kleinberg, "Wherefore art thou R3579X?" (WWW
 2007), with one account instead of many, and the paper's attributes.
+
+`FRIENDS` and `ACCOUNTS_MAX` may be tuned; tests/ktsafe/assess/attacks/test_own_account.py has
+chances counted naively.
 """
 
 from __future__ import annotations

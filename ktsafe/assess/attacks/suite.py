@@ -1,4 +1,11 @@
-"""The suite: every attack on one release, by name."""
+"""The suite: every attack on one release, by name.
+
+A new attack goes to the end of `ATTACKS` or `SEQUENCE_ATTACKS`, since the order of the first
+settles their random streams; into `WORK` if it takes long; into docs/attacks.md
+(tests/ktsafe/assess/releases/test_attack_names.py), with a leak that it finds
+(tests/ktsafe/assess/attacks/test_leak_and_noise.py). Names stand in audits and in the
+configuration.
+"""
 
 from __future__ import annotations
 

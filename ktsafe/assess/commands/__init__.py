@@ -1,1 +1,4 @@
-"""Commands that assess releases, and the demo."""
+"""Commands that assess releases, and the demo.
+
+Options are documented by their own help: after a change `make reference`.
+"""

@@ -1,4 +1,9 @@
-"""`ktsafe advise`: levels of attributes, left-out ones, and prices of k."""
+"""`ktsafe advise`: levels of attributes, left-out ones, and prices of k.
+
+Words may be changed. An option has its row in the reference (`make reference`); what is printed
+with `--json` is read by programs: keys may be added there
+(tests/ktsafe/assess/commands/test_advise.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`ktsafe audit`: the owner's judgement, with mapping and truth."""
+"""`ktsafe audit`: the owner's judgement, with mapping and truth.
+
+Words may be changed, exit codes may not: 1 is a broken promise, 2 a damaged file
+(tests/ktsafe/assess/commands/test_audit.py). Nothing may be printed that names a person, but for
+the receipt that was asked for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`ktsafe demo`: a network's year in one folder, or a feed."""
+"""`ktsafe demo`: a network's year in one folder, or a feed.
+
+Rates may be tuned, and with them every figure of docs that came from the demo.
+tests/ktsafe/assess/commands/test_demo.py runs it: its releases are those of a service, by `ktsafe
+run`.
+"""
 
 from __future__ import annotations
 

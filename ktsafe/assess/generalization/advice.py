@@ -1,4 +1,9 @@
-"""Advice on what to publish: the tried settings, the best, a sentence."""
+"""Advice on what to publish: the tried settings, the best, a sentence.
+
+Constants of the choice (`ENOUGH`, `WORTH`) are tastes and may be tuned;
+tests/ktsafe/assess/generalization/test_advice.py holds that nothing tried is better on all counts,
+and compares with the whole lattice. Sentences may be reworded.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 A setting has a level for each quasi-identifier, or leaves it out.
 
 The search goes upwards from the coarsest settings, by neighbours.
+
+How it searches may be changed: tests/ktsafe/assess/generalization/test_advice.py searches all of
+small lattices. What the owner wants to keep is never left out.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@
     declared   levels that the owner gives take the place of ranges and merging
 
 A name of a group lists only values that at least k people have: that somebody has a rarer one is
-nobody's business.
+nobody's business, and names are published. This, nested levels and round borders are held by
+tests/ktsafe/assess/generalization/test_levels.py; constants may be tuned.
 """
 
 from __future__ import annotations

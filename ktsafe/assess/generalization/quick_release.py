@@ -6,6 +6,9 @@ between two whole numbers is as many of either. Both ends of an edge must agree,
 classes the worse side counts. As many edges are shown as there are ties, so the ties shown are the
 F1. It is no bound: degrees of both sides must fit each other, which shows fewer, and the swap
 search of a release finds better cohorts, which shows more.
+
+The estimate may be improved (tests/ktsafe/anonymization/test_cost_estimate.py compares it with
+releases). `AFRESH` is not what a service publishes, and nothing made here is published.
 """
 
 from __future__ import annotations

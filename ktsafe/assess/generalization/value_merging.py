@@ -1,5 +1,8 @@
 """Merge values of one attribute step by step.
 
+`SIZE` may be tuned. Merging is nested, and ranges are merged with their neighbours alone
+(tests/ktsafe/assess/generalization/test_levels.py).
+
 Values that mix alike, and small ones, are merged first.
 
 Two groups of n and m people are merged at the price n m / (n + m) (d^2 + SIZE), where d is the

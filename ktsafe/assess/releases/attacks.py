@@ -1,6 +1,10 @@
 """Attacks on releases in folders, and on the order of their records.
 
 The attacker reads the files as they lie, and knows how the service writes them.
+
+Checks of form may be added: tests/ktsafe/assess/releases/test_record_order_attack.py writes a
+release carelessly in every way. `NAMES` are words of `ktsafe audit --attacks`, one row each in
+docs/attacks.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Worth of a sequence, and the privacy receipt of one person."""
+"""Worth of a sequence, and the privacy receipt of one person.
+
+Figures and words may be added; fields are what `--json` prints. The receipt counts by the releases'
+bytes: tests/ktsafe/assess/releases/naive_receipt.py does so by hand. Both are private.
+"""
 
 from __future__ import annotations
 

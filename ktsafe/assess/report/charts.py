@@ -1,6 +1,7 @@
 """Charts of the report as SVG, with texts for screen readers.
 
-They need no script.
+They need no script. Sizes may be changed; a class of a line or an area has its style in the
+templates, and every chart its text (tests/ktsafe/assess/report/test_pages.py).
 """
 
 from __future__ import annotations

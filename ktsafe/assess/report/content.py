@@ -2,6 +2,10 @@
 
 Nothing is measured here. A part that no audit tells is None or empty, and the page says so. No id
 of a person and no attribute value is among the figures: they are per group.
+
+Keys may be added. `audit --page --json` prints this, so one that goes or changes its meaning needs
+another `FORMAT`. Titles may be reworded; when they say "good" may not
+(tests/ktsafe/assess/report/test_verdict.py).
 """
 
 from __future__ import annotations

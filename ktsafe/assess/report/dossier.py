@@ -1,4 +1,9 @@
-"""The dossier for officers: what the owner states, what was measured."""
+"""The dossier for officers: what the owner states, what was measured.
+
+A clause is a row of `CLAUSES`; a question to owners a field of `Context`, documented there, and
+never required. tests/ktsafe/assess/report/test_dossier.py asks that each clause has a figure or its
+owner's word.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """Pages of a report from templates: private, public, and of `protect`.
 
 All text is escaped, and a page loads nothing from anywhere.
+
+How pages look may be changed, in the templates. `NOISE`, `COUNT_MIN` and `STEPS` keep the public
+edition from telling of single ties: tests/ktsafe/assess/report/test_content.py compares what it
+says.
 """
 
 from __future__ import annotations

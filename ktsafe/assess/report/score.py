@@ -1,6 +1,10 @@
 """Score of a release, and conclusions that readers would get wrong.
 
 Safety has no score: a promise is kept for everybody, or it is broken.
+
+Parts, words and `REMEDIES` may be changed, and with them what earlier releases score: the score is
+worked out anew from audits. tests/ktsafe/assess/report/test_score.py asks that it rises with the
+share of true ties, and lies between nothing and the truth.
 """
 
 from __future__ import annotations

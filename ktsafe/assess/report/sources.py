@@ -1,4 +1,8 @@
-"""Reads a report's sources: manifests, private audits, optionally the true graph."""
+"""Reads a report's sources: manifests, private audits, optionally the true graph.
+
+What is missing stays missing or is measured by the truth, never guessed; an audit or a truth of
+another release is refused (tests/ktsafe/assess/commands/test_report.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Texts of the report: parameters, three questions of an assessment, limits."""
+"""Texts of the report: parameters, three questions of an assessment, limits.
+
+Texts may be reworded. `ASSESSED` names attacks as the suite does; an attack that is new stands
+under the question that it answers.
+"""
 
 from __future__ import annotations
 

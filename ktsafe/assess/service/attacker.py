@@ -1,12 +1,13 @@
 """The service attacks each release beforehand, at low priority, within a budget.
 
-The figures are private. What an attack does not end within the budget is left out, and not begun if
-by its last time it would not end: no release waits longer than that for it. The two releases before
-are kept in memory, so what changed is attacked, too.
-Last of all, the release is compared with one of the same true graph that has no past.
+What an attack does not end within the budget is left out, and not begun if by its last time it
+would not end. The two releases before are kept in memory, so what changed is attacked each time;
+figures of all other attacks stand for a few releases of nearly the same truth, and say so (decision
+67). Last of all, the release is compared with one of the same true graph that has no past.
 
-What changed since the release before is attacked each time. Figures of all other attacks stand for
-a few releases of nearly the same truth, and say so (decision 67).
+Constants may be tuned: figures are private, and nothing published depends on them unless `[attack]
+hold` is set. Attacks may neither delay a release beyond the budget nor fail it
+(tests/ktsafe/assess/test_attacker.py).
 """
 
 from __future__ import annotations

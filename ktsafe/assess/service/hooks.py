@@ -1,4 +1,8 @@
-"""Hooks that the core calls, see `ktsafe.stream.assessment`."""
+"""Hooks that the core calls, see `ktsafe.stream.assessment`.
+
+A hook is added to `Assessment` first. Imports stay inside of the methods: the core loads them with
+the first call only.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Kernels of the candidate sets: pairs of atoms over one more release.
 
 Bounds are checked by the caller. An *atom* is a set of objects that no release has told apart.
+
+Loops may be made faster: tests/ktsafe/audit/sequence/test_auditor.py compares sets and atoms with
+the definition.
 """
 
 from __future__ import annotations

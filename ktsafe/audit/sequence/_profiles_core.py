@@ -1,11 +1,11 @@
 """Kernels of the auditor's own profiles: exact integers, no float.
 
-They share nothing with the anonymizer, the sequence engine or the verifier. Bounds are checked by
-the caller.
-
 A *profile* is one run of int64: `degree, code_1 .. code_q, column, count, column, count ...`, where
 a column is `attribute << 32 | code` and the pairs count the values of the closed neighbourhood,
 ascending by column. Equal profiles are equal locations.
+
+They share nothing with the anonymizer, the sequence engine or the verifier, and must not. Bounds
+are checked by the caller (`SIZE_MAX`). `VALUES_PER_NEIGHBOUR` is a first guess of memory.
 """
 
 from __future__ import annotations

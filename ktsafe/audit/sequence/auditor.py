@@ -1,8 +1,12 @@
 """The auditor of a sequence: it takes releases one by one.
 
-Source: DESIGN "The sequence": objects are published ids; the sequence is w-release kt-safe iff for
+Source: decision 8 (ops/adr): objects are published ids; the sequence is w-release kt-safe iff for
 every v and every set W of at most w releases in which v occurs, |CS_W(v)| >= k and the sensitive
 share of CS_W(v) at every release of W in which v occurs is at most alpha.
+
+It may be made faster, or ask for more. tests/ktsafe/audit/sequence/naive_sequence.py judges small
+sequences by those words, and test_breaking.py has a sequence broken in every way that is to be
+seen.
 """
 
 from __future__ import annotations

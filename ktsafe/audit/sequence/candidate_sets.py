@@ -7,6 +7,9 @@ protection set is a union of atoms, and the pairs of atoms that are similar ever
 
 Atoms are therefore the coarsest partition of the objects of which every PS_i is a union, and any
 certificate by cohorts refines them.
+
+How atoms are kept may be changed, except in what `saved_state` writes; the sets may not
+(tests/ktsafe/audit/sequence/test_auditor.py).
 """
 
 from __future__ import annotations

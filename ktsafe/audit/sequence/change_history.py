@@ -3,6 +3,9 @@
 k_delta of a change at release i counts the members of CS_all(v) whose D_i is that of v. CS_all only
 ever loses members that were there at i, so a change that was covered may lose its cover whenever a
 release is added, and has to be judged with the candidates of all releases, whatever i is.
+
+`MERGE_FROM` is for memory and may be tuned. No change may be forgotten that could lose its cover:
+tests/ktsafe/audit/sequence/test_auditor.py judges former changes anew with each release.
 """
 
 from __future__ import annotations

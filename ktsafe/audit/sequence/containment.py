@@ -3,6 +3,9 @@
 Every true person is published, every true tie between two published people is shown, and every
 published quasi-identifier is the true one; what is missing must be declared, and a tie may be
 missing no longer than the declared lag. A suppressed value ("-") is no fault.
+
+Figures may be added. What is excused must stay declared beforehand, in `Declared`: a wider excuse
+would let a release omit people unseen (tests/ktsafe/audit/sequence/test_breaking.py).
 """
 
 from __future__ import annotations

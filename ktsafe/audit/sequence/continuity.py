@@ -6,6 +6,9 @@ Two views of a history result. *Published*: objects are the published ids of one
 *Linked*: objects are people, also where their id changes, as for an attacker that follows a person
 over a rebase or a rebirth. An inserted vertex, or a place whose owner has left for good, is an
 object of its own while its id lasts. A place whose owner was published elsewhere since is nobody.
+
+`GONE_MAX` bounds memory and may be tuned; ages are figures only. The two views and the one owner of
+an id are the promise (tests/ktsafe/audit/sequence/test_breaking.py, test_values.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Figures of candidate sets as distributions: how many candidates, and how sensitive."""
+"""Figures of candidate sets as distributions: how many candidates, and how sensitive.
+
+Figures may be added: they stand in private audits (`stream.files.audit_model`), and nothing is
+withheld by them. None may name an id.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,10 @@ near a change, and compared for the locations that were not occupied before.
 
 Source: Definitions 2 and 3, one hop, walk reading, from the release's bytes alone. Beware of `t`:
 it bounds the distance of non-sensitive attributes, unlike classical t-closeness.
+
+Sizes of parts may be tuned (tests/ktsafe/audit/sequence/test_parts.py runs with others). `SIZE_MAX`
+keeps products inside int64. Work must follow what changed (test_breaking.py), and what a release
+shows be read from its bytes.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@
 
 A program that keeps anything else does not read it. Raise `FORMAT` where a name gets another
 meaning.
+
+Other or renamed attributes need no more than this check: services then audit the sequence from its
+first release. tests/ktsafe/audit/sequence/test_saved.py saves at any release.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Judgement of a sequence for every set of releases, and findings."""
+"""Judgement of a sequence for every set of releases, and findings.
+
+Meanings may be reworded. A new kind of finding is a row of `KINDS`: unless it begins with `linked_`
+it withholds releases (`stream.release.linked`), and tests/stream/release/test_linked.py runs over
+all.
+"""
 
 from __future__ import annotations
 

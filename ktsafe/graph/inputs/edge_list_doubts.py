@@ -1,5 +1,9 @@
 """Doubts about a list without a header: its ids, and its kind.
 
+Bounds may be tuned towards more refusals: a wrong guess publishes other ties, a refusal names
+`--columns`. tests/ktsafe/graph/inputs/test_edge_lists.py and test_written_tables.py hold both
+sides.
+
 The ids stand in the first two columns, if no others may hold them.
 
 A number, a time, a weight or a type may stand before the ids. Two other columns may hold them
@@ -13,10 +17,6 @@ unless, in this order,
    neither of the first two columns rises as times do.
 
 All of it needs lines enough: the fewer there are, the more may be meant.
-
-Bounds may be tuned towards more refusals: a wrong guess publishes other ties, a refusal names
-`--columns`. tests/ktsafe/graph/inputs/test_edge_lists.py and test_written_tables.py hold both
-sides.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Edge lists: two ids a line, with or without header and comments.
 
+Words may be changed. A rule goes with its case in tests/ktsafe/graph/inputs/test_edge_lists.py, and
+published lists must read as before (test_published_lists.py).
+
 Comments begin with `#`, `%` or `//`.
 
 What separates, and whether the first line is a header, is decided by all lines:
@@ -15,9 +18,6 @@ What separates, and whether the first line is a header, is decided by all lines:
 
 `--columns source=A,target=B` says what the ends are: names, or numbers of columns where there is
 no header.
-
-Words may be changed. A rule goes with its case in tests/ktsafe/graph/inputs/test_edge_lists.py, and
-published lists must read as before (test_published_lists.py).
 """
 
 from __future__ import annotations

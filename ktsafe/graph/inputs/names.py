@@ -1,5 +1,8 @@
 """Find columns by name: a person's id, and a tie's ends.
 
+Names may be added where they can mean nothing else; each makes files readable that were refused, so
+tests/ktsafe/graph/inputs/test_names.py gets a case, and the table below its example.
+
 Case, blanks, `_`, `-` and `.` do not count. What is not in the tables of this module is not
 guessed: `--columns source=A,target=B,id=C` names it, by a column's name or, where there is no
 header, by its number.
@@ -8,9 +11,6 @@ header, by its number.
 |---|---|
 | a person | `id`; else one of `node`, `vertex`, `user`, `person`, ..., each with or without `id`, `:ID`, or `name` |
 | a tie | `source, target`; else one pair such as `from, to`, `FromNodeId, ToNodeId`, `node_1, node_2`, `Person1Id, Person2Id`, `:START_ID, :END_ID`, `follower, followed`; `Person.id` twice |
-
-Names may be added where they can mean nothing else; each makes files readable that were refused, so
-tests/ktsafe/graph/inputs/test_names.py gets a case, and the table above its example.
 """  # noqa: E501 -- a table
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """Propose a role for each column, by fixed rules.
 
+Words and shares may be changed freely: the proposals are for the owner, and no command goes by them
+(tests/ktsafe/graph/inputs/test_column_types.py has the rules below).
+
 The owner judges the proposals.
 
 | type | its values, missing ones apart |
@@ -19,9 +22,6 @@ something is counted (`age`).
 | leave out | tells most people apart, says the same of everybody, or is named as contacts are |
 | sensitive | is named as health, income and the like are |
 | quasi-identifier | anything else: an attacker may know it |
-
-Words and shares may be changed freely: the proposals are for the owner, and no command goes by them
-(tests/ktsafe/graph/inputs/test_column_types.py has the rules above).
 """
 
 from __future__ import annotations

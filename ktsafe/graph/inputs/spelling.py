@@ -1,5 +1,9 @@
 """Give ids and values one spelling, whatever they came in as.
 
+Nothing here may be changed in passing: what was two values must not become one, nor one two, in
+files, feeds and memory alike, and running sequences would see other values
+(tests/ktsafe/graph/inputs/test_spelling.py).
+
 | given | text |
 |---|---|
 | `" ill "`, `'"ill"'` | `ill` |
@@ -9,10 +13,6 @@
 
 Values that differ in more than that are different values. `ktsafe.graph.schema_check.likeness`
 tells which of them may be meant as one; nothing is ever merged by it.
-
-Nothing here may be changed in passing: what was two values must not become one, nor one two, in
-files, feeds and memory alike, and running sequences would see other values
-(tests/ktsafe/graph/inputs/test_spelling.py).
 """
 
 from __future__ import annotations

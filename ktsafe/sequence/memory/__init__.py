@@ -1,1 +1,5 @@
-"""What a sequence remembers: tables, pages, the true graph, changes."""
+"""What a sequence remembers: tables, pages, the true graph, changes.
+
+What is kept here lies in the states of services: another meaning or layout needs a conversion in
+`lab/convert`.
+"""

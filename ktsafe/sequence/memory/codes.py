@@ -2,6 +2,9 @@
 
 Of a text that nobody has any more a keyed hash is enough: its number stands for it, should it come
 back. So an erasure takes the text out and changes no release.
+
+Numbers, `GONE` and the hash lie in states and may not change. When texts are forgotten may, if no
+release shows it (tests/ktsafe/sequence/test_forgotten_texts.py).
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 What is read of a column is frozen: only its table writes it. On pages every number is an int64,
 little-endian, however it is kept here.
+
+How rows are kept and found in memory may be changed (tests/ktsafe/sequence/test_tables.py compares
+with dicts). Pages may not (`ROWS_PER_PAGE`, the order of columns), nor which free row is taken
+next: releases follow from it.
 """
 
 from __future__ import annotations

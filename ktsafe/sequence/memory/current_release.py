@@ -1,4 +1,9 @@
-"""The release in the making: how it differs from the former one."""
+"""The release in the making: how it differs from the former one.
+
+What is remembered (`stale`, `planned`, `turns`) goes into pages by `State.meta`; all else is
+forgotten with the release and may be changed. The order in which edges are noted settles bytes
+(tests/ktsafe/sequence/test_cover.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Changes of the true graph between two releases, by people's keys."""
+"""Changes of the true graph between two releases, by people's keys.
+
+Checks may be added: what does not fit must be refused before anything is changed
+(tests/ktsafe/sequence/test_sequence.py, test_graph_changes.py). Keys stand for one life of a person
+each.
+"""
 
 from __future__ import annotations
 

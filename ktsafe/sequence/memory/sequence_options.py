@@ -1,6 +1,9 @@
-"""The options of a sequence of releases.
+"""The options of a sequence: all but one fixed while it lasts.
 
-All but one are fixed for as long as it lasts.
+Another default, or an option more, changes `inputs_digest` (`stream.release.sequence_inputs`), and
+a running service refuses inputs of another digest: it needs a conversion, or a place in `FREE`. An
+option is a key of the configuration, too (tests/ktsafe/sequence/test_policies.py). `LEAVING` may be
+tuned: `begun` writes the margin into the sequence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Tables of published vertices, true people, released edges, and hidden ties."""
+"""Tables of published vertices, true people, released edges, and hidden ties.
+
+Columns, their order, and numbers such as `INSERTED` or `TRUE` are the layout of states: another one
+needs `lab/convert`. What is derived of columns may be computed otherwise
+(tests/ktsafe/sequence/test_tables.py).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """What a sequence remembers, as a value.
 
+Methods may be added. Pages are a format: a key of `meta` or a table more needs another `VERSION`
+and a conversion (`lab/convert/sequence.py`). Saved at any release, a sequence must go on with the
+same bytes (tests/ktsafe/sequence/test_sequence.py).
+
 The next release is made of a copy: to keep a state is to keep that release, and nothing is undone.
 Tables hold numbers; what these mean for each other, and what happens to them together, is here.
 

@@ -1,5 +1,9 @@
 """How fast pairs of classes are planned afresh.
 
+Constants may be tuned: running sequences follow with the next release. Nothing shown may get older
+than `max_age` (tests/ktsafe/sequence/test_ages.py, test_turns.py). What `to_mapping` returns lies
+in states.
+
 In a turn each of them goes dark once.
 
 While a pair is dark its ties are missed, and while it is not, its news are: where little changes,

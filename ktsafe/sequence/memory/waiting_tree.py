@@ -1,5 +1,9 @@
 """The kt-tree of waiting people: leaves of like rows with their pivots.
 
+It may be kept or cut otherwise, since it is in no state; it must follow from the waiting people
+alone (tests/ktsafe/sequence/test_waiting_tree.py tries histories). Cuts settle who comes together,
+and so bytes.
+
 It is kept while no row moves.
 
     class (a root) -> cuts at a count of neighbours of one class -> leaves, each with its pivot

@@ -1,4 +1,8 @@
-"""Kernel that looks for the vertices nearest to known counts."""
+"""Kernel that looks for the vertices nearest to known counts.
+
+It may be made faster; tests/ktsafe/assess/attacks/test_one_hop.py counts all distances literally.
+Ties between distances must stay exact: whole numbers.
+"""
 
 from __future__ import annotations
 

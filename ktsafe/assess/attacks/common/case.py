@@ -1,4 +1,8 @@
-"""A release under attack: true graph, released graph, owners of vertices."""
+"""A release under attack: true graph, released graph, owners of vertices.
+
+Bands may be tuned: they are labels of private figures. `ids_removed` and the checks of a mapping
+serve every attack, so a fault here lets all of them find too little.
+"""
 
 from __future__ import annotations
 

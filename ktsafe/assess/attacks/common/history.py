@@ -1,6 +1,10 @@
 """A sequence under attack, and what its releases show together.
 
 Vertices and people are numbered once for all.
+
+Memory and sampling may be changed. Numbers stand for people and published ids, so that no attack
+can use a name; counts are compared with literal ones in
+tests/ktsafe/assess/attacks/test_sequences.py.
 """
 
 from __future__ import annotations

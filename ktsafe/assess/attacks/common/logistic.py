@@ -1,6 +1,9 @@
 """Logistic regression of learning attackers, with and without the target.
 
 Cases with known truth are the lessons.
+
+Constants may be tuned, towards attackers that learn more. Folds must keep a target out of its own
+lessons, or figures are too high (tests/ktsafe/assess/attacks/test_without_target.py).
 """
 
 from __future__ import annotations

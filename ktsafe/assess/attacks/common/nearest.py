@@ -3,6 +3,9 @@
 Everything an attacker gains by naming the nearest vertex, the r-th nearest, or by counting those
 as near as the target's own follows from two numbers per target: how many candidates are nearer
 than its own place, and how many are as near (its own place included).
+
+`BLOCK_CELLS` bounds memory and may be tuned. tests/ktsafe/assess/attacks/test_one_hop.py compares
+both numbers with a literal count.
 """
 
 from __future__ import annotations

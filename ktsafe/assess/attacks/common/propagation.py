@@ -1,6 +1,9 @@
 """Common neighbours of edges, and matches that spread over them.
 
 True ties close more triangles than inserted edges do.
+
+Bounds of memory may be tuned. `SLACK` must stay: sums of floats differ by their order, and who is
+named first would depend on it (tests/ktsafe/assess/attacks/test_seeds.py).
 """
 
 from __future__ import annotations
