@@ -38,8 +38,35 @@ SCAN = 64
 
 
 @kernel
+def adjacency(n: int, edges: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the compressed adjacency of n vertices.
+
+    Each vertex has its neighbours in the order of the edges.
+    """
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    for e in range(edges.shape[0]):
+        indptr[edges[e, 0] + 1] += 1
+        indptr[edges[e, 1] + 1] += 1
+    for v in range(n):
+        indptr[v + 1] += indptr[v]
+    place = indptr[:-1].copy()
+    indices = np.empty(2 * edges.shape[0], dtype=np.int32)
+    for e in range(edges.shape[0]):
+        u = edges[e, 0]
+        v = edges[e, 1]
+        indices[place[u]] = v
+        place[u] += 1
+        indices[place[v]] = u
+        place[v] += 1
+    return indptr, indices
+
+
+@kernel
 def neighbourhood_hashes(
-    edges: NDArray[np.int32], columns: NDArray[np.int32], weights: NDArray[np.uint64]
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    columns: NDArray[np.int32],
+    weights: NDArray[np.uint64],
 ) -> NDArray[np.uint64]:
     """Return vertices' sums of closed neighbourhoods' weights, modulo 2**64.
 
@@ -51,19 +78,17 @@ def neighbourhood_hashes(
         for a in range(n_columns):
             own[v] += weights[columns[v, a]]
     hashes = own.copy()
-    for e in range(edges.shape[0]):
-        u = edges[e, 0]
-        v = edges[e, 1]
-        hashes[u] += own[v]
-        hashes[v] += own[u]
+    for v in range(n):
+        for i in range(indptr[v], indptr[v + 1]):
+            hashes[v] += own[indices[i]]
     return hashes
 
 
 @kernel
 def narrow_histograms(
-    edges: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
     columns: NDArray[np.int32],
-    sizes: NDArray[np.int64],
     histograms: NDArray[np.int16],
     begin: int,
     stop: int,
@@ -77,49 +102,43 @@ def narrow_histograms(
     """
     n_columns = columns.shape[1]
     for v in range(begin, stop):
-        if sizes[v] <= NARROW_SIZE_MAX:
+        if indptr[v + 1] - indptr[v] >= NARROW_SIZE_MAX:
+            continue
+        for a in range(n_columns):
+            histograms[v, columns[v, a]] += 1
+        for i in range(indptr[v], indptr[v + 1]):
             for a in range(n_columns):
-                histograms[v, columns[v, a]] += 1
-    for e in range(edges.shape[0]):
-        u = edges[e, 0]
-        v = edges[e, 1]
-        if begin <= u < stop and sizes[u] <= NARROW_SIZE_MAX:
-            for a in range(n_columns):
-                histograms[u, columns[v, a]] += 1
-        if begin <= v < stop and sizes[v] <= NARROW_SIZE_MAX:
-            for a in range(n_columns):
-                histograms[v, columns[u, a]] += 1
+                histograms[v, columns[indices[i], a]] += 1
 
 
 @kernel
 def wide_rows(
     vertices: NDArray[np.int64],
     indptr: NDArray[np.int64],
-    neighbours: NDArray[np.int32],
+    indices: NDArray[np.int32],
     columns: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return pointer, column and count of the runs of `vertices`' closed neighbourhoods.
-
-    The neighbours of `vertices[r]` are `neighbours[indptr[r]:indptr[r + 1]]`.
-    """
-    n_rows = vertices.shape[0]
+    """Return pointer, column and count of the runs of `vertices`' closed neighbourhoods."""
     n_columns = columns.shape[1]
+    n_members = 0
     size_max = 1
-    for r in range(n_rows):
-        size_max = max(size_max, indptr[r + 1] - indptr[r] + 1)
-    capacity = n_columns * (indptr[n_rows] + n_rows)
-    pointer = np.zeros(n_rows * n_columns + 1, dtype=np.int64)
-    column = np.empty(capacity, dtype=np.int32)
-    count = np.empty(capacity, dtype=np.int64)
+    for v in vertices:
+        size = indptr[v + 1] - indptr[v] + 1
+        n_members += size
+        size_max = max(size_max, size)
+    pointer = np.zeros(vertices.shape[0] * n_columns + 1, dtype=np.int64)
+    column = np.empty(n_columns * n_members, dtype=np.int32)
+    count = np.empty(n_columns * n_members, dtype=np.int64)
     # Of the type that others sort, too: a sort is compiled for each.
     members = np.empty(size_max, dtype=np.int64)
     filled = 0
-    for r in range(n_rows):
-        degree = indptr[r + 1] - indptr[r]
+    for r in range(vertices.shape[0]):
+        v = vertices[r]
+        degree = indptr[v + 1] - indptr[v]
         for a in range(n_columns):
-            members[0] = columns[vertices[r], a]
+            members[0] = columns[v, a]
             for i in range(degree):
-                members[i + 1] = columns[neighbours[indptr[r] + i], a]
+                members[i + 1] = columns[indices[indptr[v] + i], a]
             members[: degree + 1].sort()
             begin = filled
             for i in range(degree + 1):

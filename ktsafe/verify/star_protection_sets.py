@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import _stars_core as core
 from ktsafe.verify._attribute_distance_core import Locations, WideRows
+from ktsafe.verify.checked_ties import Ties
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -60,8 +61,8 @@ class Coded:
         int64, shape (q + 1,): attribute a has the columns offsets[a]..offsets[a + 1] - 1.
     classes:
         int64, shape (n,): class of equal quasi-identifiers.
-    edges:
-        int32, shape (m, 2): each edge once.
+    ties:
+        The edges.
     flags:
         bool, shape (n, f).
     """
@@ -69,7 +70,7 @@ class Coded:
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
     classes: NDArray[np.int64]
-    edges: NDArray[np.int32]
+    ties: Ties
     flags: NDArray[np.bool_]
 
 
@@ -103,28 +104,30 @@ def star_protection_sets(
     |PS(v)| and its flagged members, n = 1 walk, int64, shape (1 + flags, n).
     """
     # What kernels are compiled for, and what they do not check.
-    assert coded.columns.dtype == coded.edges.dtype == np.int32
+    assert coded.columns.dtype == coded.ties.edges.dtype == np.int32
     assert coded.flags.shape[0] == len(coded.classes) == len(coded.columns)
     n, q = coded.columns.shape
     columns, offsets, classes = coded.columns, coded.offsets, coded.classes
-    pairs, flags = coded.edges, coded.flags
-    sizes = np.bincount(pairs.reshape(-1), minlength=n).astype(np.int64) + 1
+    adjacency, flags = coded.ties.adjacency, coded.flags
+    sizes = np.diff(adjacency[0]) + 1
     band = params.epsilon // 2
     n_columns = int(offsets[-1])
     is_dense = n_columns <= COLUMNS_MAX and n * n_columns <= CELLS_MAX
     narrow_max = core.NARROW_SIZE_MAX if is_dense else 0
 
     weights = np.random.default_rng(0).integers(0, 2**64, size=max(n_columns, 1), dtype=np.uint64)
-    hashes = core.neighbourhood_hashes(pairs, columns, weights)
+    hashes = core.neighbourhood_hashes(*adjacency, columns, weights)
     histograms = np.zeros((n, n_columns if is_dense else 0), dtype=np.int16)
     threads = threads_for(workers)
     if is_dense:
-        # Each range reads all edges, so there are no more ranges than threads.
         parts = ranges(n, min(threads, 1 + n // VERTICES_PER_TASK))
         count = core.narrow_histograms
-        in_threads(lambda at: count(pairs, columns, sizes, histograms, *at), parts, threads)
+        in_threads(lambda at: count(*adjacency, columns, histograms, *at), parts, threads)
     # A pair is compared wide iff its greater size is; both of its ends then need a row.
-    row, wide = _wide_rows(np.flatnonzero(sizes > narrow_max - band), pairs, columns)
+    hubs = np.flatnonzero(sizes > narrow_max - band)
+    row = np.full(n, -1, dtype=np.int64)
+    row[hubs] = np.arange(len(hubs))
+    wide = WideRows(*core.wide_rows(hubs, *adjacency, columns))
 
     # Class, then size, then hash: locations become runs, bands become ranges.
     key = classes * (int(sizes.max(initial=1)) + 1) + sizes
@@ -160,21 +163,6 @@ def _order(
     members = np.split(order, cuts[:-1])
     by_class = in_threads(lambda at: at[np.lexsort((hashes[at], key[at]))], members, threads)
     return np.concatenate(by_class)
-
-
-def _wide_rows(
-    vertices: NDArray[np.int64], pairs: NDArray[np.int32], columns: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], WideRows]:
-    """Return vertices' row numbers, else -1, and the rows of `vertices`."""
-    row = np.full(len(columns), -1, dtype=np.int64)
-    row[vertices] = np.arange(len(vertices))
-    forth, back = row[pairs[:, 0]] >= 0, row[pairs[:, 1]] >= 0
-    source = row[np.concatenate((pairs[forth, 0], pairs[back, 1]))]
-    target = np.concatenate((pairs[forth, 1], pairs[back, 0]))
-    indptr = np.zeros(len(vertices) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source, minlength=len(vertices)), out=indptr[1:])
-    neighbours = target[np.argsort(source, kind="stable")]
-    return row, WideRows(*core.wide_rows(vertices, indptr, neighbours, columns))
 
 
 def _segments(

@@ -24,13 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
+from ktsafe.verify.checked_ties import Ties
 from ktsafe.verify.kt_safe_verdict import Failure, Verdict
-from ktsafe.verify.star_protection_sets import (
-    Coded,
-    in_threads,
-    star_protection_sets,
-    threads_for,
-)
+from ktsafe.verify.star_protection_sets import Coded, star_protection_sets
 
 __all__ = ["Failure", "Verdict", "verify", "verify_graph"]
 
@@ -43,7 +39,7 @@ assert 2 * N_MAX**2 < 2**63
 def verify(
     quasi_identifiers: ArrayLike,
     is_sensitive: ArrayLike,
-    edges: ArrayLike,
+    edges: ArrayLike | Ties,
     params: PrivacyParams,
     *,
     flags: ArrayLike | None = None,
@@ -63,7 +59,8 @@ def verify(
     is_sensitive:
         bool, shape (n,).
     edges:
-        Integers in 0..n-1, shape (m, 2): each undirected edge once, in either direction.
+        Integers in 0..n-1, shape (m, 2): each undirected edge once, in either direction; or `Ties`,
+        which are checked.
     params:
         What to check.
     flags:
@@ -101,13 +98,13 @@ def verify(
     if sensitive.ndim != 1:
         raise InvalidGraph("The sensitive flags must be booleans of shape (n,).")
     columns = [sensitive] if flags is None else [sensitive, np.asarray(flags)]
-    given = coded(quasi_identifiers, np.column_stack(columns), edges, workers)
+    given = coded(quasi_identifiers, np.column_stack(columns), edges)
     if not params.sees_stars:
         msg = "Only stars (one hop, walk reading) are judged here."
         hint = "The package ktsafe-lab judges other neighbourhoods: ktsafe_lab.verify_hops."
         raise InvalidParams(msg, hint=hint)
     found = star_protection_sets(given, params, workers=workers)
-    size = len(given.classes), len(given.edges)
+    size = len(given.classes), len(given.ties.edges)
     return Verdict(params, *size, found[0], found[1], ps_flags=found[2:])
 
 
@@ -135,9 +132,7 @@ def verify_graph(
     )
 
 
-def coded(
-    quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike, workers: int | None
-) -> Coded:
+def coded(quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike | Ties) -> Coded:
     """Return the checked graph as kernels take it.
 
     Parameters are those of `verify`, but for `flags`: bool, shape (n, f).
@@ -149,7 +144,6 @@ def coded(
     """
     flagged = np.asarray(flags)
     qi = np.asarray(quasi_identifiers)
-    pairs = np.asarray(edges)
     if flagged.ndim != 2 or not (flagged.size == 0 or flagged.dtype == np.bool_):
         raise InvalidGraph("The sensitive flags must be booleans, one per vertex.")
     n = len(flagged)
@@ -159,29 +153,9 @@ def coded(
         raise InvalidGraph("The quasi-identifiers must be integers of shape (n, q).")
     if qi.size and qi.dtype == np.uint64 and int(qi.max()) > np.iinfo(np.int64).max:
         raise InvalidGraph("A quasi-identifier code exceeds int64.")
-    if pairs.size == 0:
-        narrow = np.zeros((0, 2), dtype=np.int32)
-        return Coded(*_columns(qi.astype(np.int64)), narrow, flagged.astype(np.bool_))
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
-        raise InvalidGraph("The edges must be integers of shape (m, 2).")
-    if int(pairs.min()) < 0 or int(pairs.max()) >= n:
-        raise InvalidGraph("An edge names a vertex that does not exist.")
-    if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise InvalidGraph("A vertex has an edge to itself.")
-    narrow = np.ascontiguousarray(pairs, dtype=np.int32)
-    low = np.minimum(narrow[:, 0], narrow[:, 1]).astype(np.int64)
-    keys = low * n + np.maximum(narrow[:, 0], narrow[:, 1])
-    threads = threads_for(workers)
-
-    def has_doubles(part: int) -> bool:
-        ordered = np.sort(keys[keys % threads == part])
-        return bool(np.any(ordered[1:] == ordered[:-1]))
-
-    # Keys that ascend are distinct. Equal ones have equal remainders, so each part looks by itself.
-    ascend = bool(np.all(keys[1:] > keys[:-1]))
-    if not ascend and any(in_threads(has_doubles, range(threads), threads)):
-        raise InvalidGraph("An edge is given twice.")
-    return Coded(*_columns(qi.astype(np.int64)), narrow, flagged.astype(np.bool_))
+    ties = edges if isinstance(edges, Ties) else Ties.of(n, edges)
+    assert ties.n_vertices == n
+    return Coded(*_columns(qi.astype(np.int64)), ties, flagged.astype(np.bool_))
 
 
 def _columns(

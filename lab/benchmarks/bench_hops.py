@@ -78,7 +78,7 @@ def exact(
 ) -> ProtectionSets:
     """Count protection sets by the definition."""
     flags = graph.is_sensitive.reshape(-1, 1)
-    given = coded(graph.codes[:, :-1], flags, graph.edges, None)
+    given = coded(graph.codes[:, :-1], flags, graph.edges)
     return protection_sets(given, params, chosen=chosen)
 
 

@@ -29,27 +29,46 @@ class Profiles(NamedTuple):
 
 
 @kernel
-def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the compressed adjacency of vertices and edges (m, 2).
+def shared_ties(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    edges: NDArray[np.int32],
+    ties: NDArray[np.int32],
+    position: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which ties are edges, and which edges are ties.
 
-    There are n < 2**31 vertices.
+    End u of a tie is vertex `position[u]`, below 0 for none; no two are one. The adjacency has
+    neighbours in the order of the edges. Ties of one first end that follow each other are looked
+    for together.
     """
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    for e in range(edges.shape[0]):
-        indptr[edges[e, 0] + 1] += 1
-        indptr[edges[e, 1] + 1] += 1
-    for v in range(n):
-        indptr[v + 1] += indptr[v]
+    is_edge = np.zeros(ties.shape[0], dtype=np.bool_)
+    is_met = np.zeros(indices.shape[0], dtype=np.bool_)
+    sought = np.full(indptr.shape[0], -1, dtype=np.int64)
+    first = last = 0
+    while first < ties.shape[0]:
+        while last < ties.shape[0] and ties[last, 0] == ties[first, 0]:
+            if position[ties[last, 1]] >= 0:
+                sought[position[ties[last, 1]]] = last
+            last += 1
+        v = position[ties[first, 0]]
+        if v >= 0:
+            for i in range(indptr[v], indptr[v + 1]):
+                tie = sought[indices[i]]
+                # Earlier ones are of another end.
+                if tie >= first:
+                    is_edge[tie] = is_met[i] = True
+        first = last
+    is_tie = np.zeros(edges.shape[0], dtype=np.bool_)
     place = indptr[:-1].copy()
-    indices = np.empty(2 * edges.shape[0], dtype=np.int32)
     for e in range(edges.shape[0]):
         u = edges[e, 0]
         v = edges[e, 1]
-        indices[place[u]] = v
-        indices[place[v]] = u
+        is_tie[e] = is_met[place[u]]
         place[u] += 1
+        is_tie[e] |= is_met[place[v]]
         place[v] += 1
-    return indptr, indices
+    return is_edge, is_tie
 
 
 @kernel

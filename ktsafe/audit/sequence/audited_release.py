@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
+from ktsafe.verify import Ties
 
 
 class CopyOnExtend:
@@ -80,7 +81,7 @@ class AuditedRelease:
     is_sensitive:
         bool, shape (n,): whether each vertex shows a sensitive value.
     edges:
-        Integers, shape (m, 2): positions, each undirected edge once.
+        Integers, shape (m, 2): positions, each undirected edge once; `ties` are these, checked.
     owners:
         Private: the person behind each vertex, None for an inserted vertex or one whose owner has
         left; or whole numbers, int64, -1 for nobody. None altogether: nothing is known.
@@ -114,6 +115,7 @@ class AuditedRelease:
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
     value_at: NDArray[np.int64] | None = None
+    ties: Ties = dataclasses.field(init=False)
 
     @cached_property
     def has_owner(self) -> NDArray[np.bool_]:
@@ -132,7 +134,7 @@ class AuditedRelease:
         n, q = len(self.ids), len(self.categories)
         codes = np.asarray(self.codes).astype(np.int64, copy=False).reshape(n, q)
         object.__setattr__(self, "codes", codes)
-        object.__setattr__(self, "edges", _checked_edges(n, self.edges))
+        object.__setattr__(self, "ties", Ties.of(n, self.edges))
         flags = np.asarray(self.is_sensitive)
         if flags.shape != (n,) or flags.dtype != np.bool_:
             raise InvalidGraph("The sensitive flags must be booleans, one per vertex.")
@@ -429,12 +431,3 @@ def _checked_order(n: int, places: ArrayLike) -> NDArray[np.int64]:
     if not np.array_equal(np.sort(order), np.arange(n)):
         raise InvalidGraph("The values must stand at each vertex once.")
     return order
-
-
-def _checked_edges(n: int, edges: ArrayLike) -> NDArray[np.int64]:
-    pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-    if len(pairs) and (pairs.min() < 0 or pairs.max() >= n):
-        raise InvalidGraph("An edge names a vertex that does not exist.")
-    if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise InvalidGraph("A vertex has an edge to itself.")
-    return np.ascontiguousarray(pairs)

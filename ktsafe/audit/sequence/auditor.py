@@ -232,7 +232,7 @@ class SequenceAuditor(CopyOnExtend):
         """Judge a release by itself; count people, and sensitive ones."""
         shown, people = release.is_sensitive, release.has_owner
         own = people & (shown if release.value_at is None else shown[release.value_at])
-        graph, flags = (release.codes, shown, release.edges), np.column_stack((people, own))
+        graph, flags = (release.codes, shown, release.ties), np.column_stack((people, own))
         return verify(*graph, self._params, flags=flags, workers=self._workers)
 
     def _decide(self, view: CandidateSets) -> windows.Decision:

@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.audit.sequence import _profiles_core as core
 from ktsafe.audit.sequence.audited_release import AuditedRelease, CopyOnExtend, Numbering
 from ktsafe.audit.sequence.continuity import EdgeAges, Owned, Ownership
 from ktsafe.audit.sequence.figures import ContainmentFigures, Persistence
-from ktsafe.audit.sequence.profiles import Structure, among, edge_ends, edge_keys, met, renumbered
+from ktsafe.audit.sequence.profiles import Structure, edge_ends, edge_keys
 from ktsafe.audit.sequence.windows import Violations
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import MISSING
+from ktsafe.verify import Ties
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,23 +135,31 @@ class Containment(CopyOnExtend):
         people:
             int64: the numbers of the true people.
         """
-        position, is_published = _places(owner, people)
+        n = len(owner)
+        place = np.full(1 + max(owner.max(initial=-1), people.max(initial=-1)), -1, dtype=np.int64)
+        owned = np.flatnonzero(owner >= 0)[::-1]
+        place[owner[owned]] = owned
+        position = place[people]
+        is_published = position >= 0
         is_erased = np.zeros(len(people), dtype=np.bool_)
         if truth.left_since:
             is_erased[:] = [person in truth.left_since for person in truth.people]
         is_withheld = ~is_published & ~is_erased
         withheld, waits = _aged(np.sort(people[is_withheld]), self._waiting, self._waits)
-        number = np.full(len(people), -1, dtype=np.int64)
-        number[is_published] = structure.vertices[position[is_published]]
-        ties = edge_keys(number, truth.edges)
-        ties.sort()
-        ties = ties[np.searchsorted(ties, 0) :]  # The others have an end that is withheld.
-        is_true, is_shown = met(_shown(structure, owner, people, number), ties)
-        owner_of = _table(structure.vertices, owner)
-        missing = np.sort(renumbered(owner_of, ties[~is_shown]))
+        ties, shown = np.asarray(truth.edges, dtype=np.int32).reshape(-1, 2), release.ties
+        first = np.where(owner >= 0, place[owner], np.arange(n))
+        if (first != np.arange(n)).any():
+            # Only a release that is broken anyway shows a person twice.
+            shown = Ties(n, first[shown.edges].astype(np.int32))
+        is_shown, is_true = core.shared_ties(*shown.adjacency, shown.edges, ties, position)
+        inserted = np.sort(edge_keys(structure.vertices, release.ties.edges[~is_true]))
+        is_true = np.ones(len(structure.edges), dtype=np.bool_)
+        is_true[np.searchsorted(structure.edges, inserted)] = False
+        ties = ties[~is_shown]
+        # The others have an end that is withheld.
+        missing = np.sort(edge_keys(people, ties[is_published[ties].all(axis=1)]))
         missing, ages = _aged(missing, self._missing, self._ages)
-        position_of = _table(people[is_published], position[is_published])
-        ends = edge_ends(renumbered(position_of, missing))
+        ends = place[edge_ends(missing)]
         lag_max = truth.declared.lag_max
         late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
         differing = _differing(release, truth, position, is_published)
@@ -166,7 +176,7 @@ class Containment(CopyOnExtend):
                 held_changes=len(differing),
             ),
             overdue=np.unique(ends[late]),
-            unknown_owner=np.flatnonzero((owner >= 0) & ~among(owner, np.sort(people))),
+            unknown_owner=owned[::-1][~np.isin(owner[owned[::-1]], people, kind="table")],
             differing=differing,
             missing_ties=ends,
             sensitive_differs=sensitive_differs,
@@ -212,44 +222,6 @@ class TruthComparison(CopyOnExtend):
         if len(contained.differing) > declared.held_changes:
             found.add("attribute_differs", contained.differing)
         return contained.figures, self._ages.add(structure.edges, contained.is_true)
-
-
-def _places(
-    owner: NDArray[np.int64], people: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each person's position, and whether the person is published at all."""
-    if not len(owner):
-        return np.zeros(len(people), dtype=np.int64), np.zeros(len(people), dtype=np.bool_)
-    order = np.argsort(owner, kind="stable")
-    place = np.searchsorted(owner[order], people).clip(max=len(order) - 1)
-    position = order[place]
-    return position, owner[position] == people
-
-
-def _shown(
-    structure: Structure,
-    owner: NDArray[np.int64],
-    people: NDArray[np.int64],
-    number: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the keys of the released ties, each person under one number.
-
-    Only a release that is broken anyway shows a person twice.
-    """
-    chosen = np.full(1 + max(people.max(initial=-1), owner.max(initial=-1)), -1, dtype=np.int64)
-    chosen[people] = number
-    there = owner >= 0
-    own = np.where(there, chosen[owner], -1)
-    if not (there & (own >= 0) & (own != structure.vertices)).any():
-        return structure.edges
-    return renumbered(_table(structure.vertices, own), structure.edges)
-
-
-def _table(places: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return values by their places, -1 where there is none."""
-    table = np.full(int(places.max(initial=-1)) + 1, -1, dtype=np.int64)
-    table[places] = values
-    return table
 
 
 def _aged(

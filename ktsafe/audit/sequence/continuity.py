@@ -192,8 +192,10 @@ class EdgeAges(CopyOnExtend):
         """
         gained, lost = difference(keys, self._keys) if len(self._keys) else (keys, keys[:0])
         if self._is_true is not None:
-            cells = 2 * self._is_true + ~among(self._keys, lost)
-            self._survival = self._survival + np.bincount(cells, minlength=4).reshape(2, 2)
+            was_true = self._is_true[np.searchsorted(self._keys, lost)]
+            gone = np.bincount(was_true, minlength=2)
+            shown = np.bincount(self._is_true, minlength=2)
+            self._survival = self._survival + np.column_stack((gone, shown - gone))
         new = gained[~among(gained, self.ever)] if len(self.ever) else gained
         is_new = np.zeros(len(self.ever) + len(new), dtype=np.bool_)
         for here in runs(len(new)):

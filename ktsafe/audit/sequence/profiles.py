@@ -35,6 +35,7 @@ from ktsafe.audit.sequence.audited_release import (
 )
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
+from ktsafe.verify import Ties
 
 SIZE_MAX = 10_000_000
 """Neighbourhoods beyond which the exact comparison could leave int64."""
@@ -117,7 +118,7 @@ class Profiler(CopyOnExtend):
         vertices: NDArray[np.int64],
         n_numbers: int,
         codes: NDArray[np.int64],
-        edges: NDArray[np.int64],
+        ties: Ties,
     ) -> Structure:
         """Take the next release.
 
@@ -127,21 +128,19 @@ class Profiler(CopyOnExtend):
             int64, shape (n,): the number of each vertex, below `n_numbers`.
         codes:
             int64, shape (n, q), meaning the same in every release.
-        edges:
-            int64, shape (m, 2): positions in `vertices`.
+        ties:
+            Edges between positions in `vertices`.
         """
         self._location = grown(self._location, n_numbers, -1)
         self._tuple = grown(self._tuple, n_numbers, -1)
         self._codes = grown(self._codes, n_numbers, -1)
-        keys = edge_keys(vertices, edges)
+        keys = edge_keys(vertices, ties.edges)
         # Mostly in order already: vertices are numbered as they came, in the order of their ids.
         keys.sort(kind="stable")
-        if np.any(keys[1:] == keys[:-1]):
-            raise InvalidGraph("An edge is given twice.")
         gained, lost = keys, self._edges
         if len(self._edges):
             gained, lost = core.difference(keys, self._edges)
-        location = self._locate(vertices, codes, edges, gained, lost)
+        location = self._locate(vertices, codes, ties, gained, lost)
         self._pairs = self._similar_locations(self._location, location)
         tuples = np.full(n_numbers, -1, dtype=np.int64)
         table = np.array(self._tuple_of_location, dtype=np.int64)
@@ -193,19 +192,18 @@ class Profiler(CopyOnExtend):
         self,
         vertices: NDArray[np.int64],
         codes: NDArray[np.int64],
-        edges: NDArray[np.int64],
+        ties: Ties,
         gained: NDArray[np.int64],
         lost: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Return the location by vertex number, building profiles near changes only."""
-        n = len(vertices)
+        indptr, indices = ties.adjacency
+        if int(np.diff(indptr).max(initial=0)) >= SIZE_MAX:
+            raise InvalidGraph(f"A neighbourhood of {SIZE_MAX} or more cannot be audited.")
         is_moved = self._location[vertices] < 0
         is_moved |= (self._codes[vertices] != codes).any(axis=1)
         is_dirty = is_moved.copy()
-        for here in runs(len(edges)):
-            first, second = edges[here].T
-            is_dirty[first[is_moved[second]]] = True
-            is_dirty[second[is_moved[first]]] = True
+        is_dirty[indices[np.repeat(is_moved, np.diff(indptr))]] = True
         is_end = np.zeros(len(self._location), dtype=np.bool_)
         for changed in (gained, lost):
             for here in runs(len(changed)):
@@ -215,9 +213,6 @@ class Profiler(CopyOnExtend):
 
         location = np.full(len(self._location), -1, dtype=np.int64)
         location[vertices] = self._location[vertices]
-        indptr, indices = core.adjacency(n, edges)
-        if n and int(np.diff(indptr).max()) >= SIZE_MAX:
-            raise InvalidGraph(f"A neighbourhood of {SIZE_MAX} or more cannot be audited.")
         codes = np.ascontiguousarray(codes)
         n_values = codes.max(axis=0, initial=0) + 1
         for first in range(0, len(dirty), BUILT_AT_ONCE):
@@ -350,38 +345,17 @@ def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack((keys >> 32, keys & 0xFFFFFFFF)).reshape(-1, 2)
 
 
-def renumbered(number: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the edges' keys by other end numbers, in order.
-
-    Some ends have none.
-    """
-    new = np.empty_like(keys)
-    for here in runs(len(keys)):
-        new[here] = edge_keys(number, edge_ends(keys[here]))
-    return new
-
-
 def among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which values are among others, which ascend.
 
     `np.isin` hashes, ten times as long.
     """
-    return met(values, others)[0]
-
-
-def met(
-    values: NDArray[np.int64], others: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which values are among ascending others, and the converse."""
     found = np.zeros(len(values), dtype=np.bool_)
-    is_met = np.zeros(len(others), dtype=np.bool_)
-    if len(others):
-        for here in runs(len(values)):
-            place = np.searchsorted(others, values[here])
-            np.minimum(place, len(others) - 1, out=place)
-            found[here] = is_there = others[place] == values[here]
-            is_met[place[is_there]] = True
-    return found, is_met
+    for here in runs(len(values) if len(others) else 0):
+        place = np.searchsorted(others, values[here])
+        np.minimum(place, len(others) - 1, out=place)
+        found[here] = others[place] == values[here]
+    return found
 
 
 def runs(n: int) -> Iterator[slice]:
@@ -425,7 +399,7 @@ class StructureReader(CopyOnExtend):
             If the release is no simple graph, or its attributes do not fit the sequence.
         """
         codes = stable_codes(release, self._values)
-        return self._profiler.read(vertices, n_numbers, codes, release.edges)
+        return self._profiler.read(vertices, n_numbers, codes, release.ties)
 
     @property
     def work(self) -> dict[str, int]:

@@ -77,14 +77,14 @@ def verify(
         size = found.n_vertices, found.n_edges
         return WiderVerdict(params, *size, found.ps_size, found.ps_sensitive)
     flags = np.asarray(is_sensitive).reshape(-1, 1)
-    given = coded(quasi_identifiers, flags, edges, workers)
-    size = len(given.classes), len(given.edges)
+    given = coded(quasi_identifiers, flags, edges)
+    size = len(given.classes), len(given.ties.edges)
     if certificate is None:
         sets = protection_sets(given, params, workers=workers)
         counts = sets.certain[0], sets.certain[1]
         undecided = sets.undecided[1] if sets.undecided_pairs else None
         return WiderVerdict(params, *size, *counts, undecided, sets.undecided_pairs)
-    orbits = checked_orbits(certificate, given.classes, given.edges)
+    orbits = checked_orbits(certificate, given.classes, given.ties.edges)
     sensitive = np.bincount(orbits, weights=given.flags[:, 0]).astype(np.int64)
     counts = np.bincount(orbits)[orbits], sensitive[orbits]
     return WiderVerdict(params, *size, *counts, evidence="certificate")

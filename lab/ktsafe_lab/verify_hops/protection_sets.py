@@ -105,8 +105,8 @@ def protection_sets(
 def _reach(coded: Coded, params: PrivacyParams) -> Reach:
     """Return the adjacency, rows ascending, with the extent of neighbourhoods."""
     n = len(coded.classes)
-    source = np.concatenate((coded.edges[:, 0], coded.edges[:, 1])).astype(np.int64)
-    target = np.concatenate((coded.edges[:, 1], coded.edges[:, 0])).astype(np.int64)
+    source = np.concatenate((coded.ties.edges[:, 0], coded.ties.edges[:, 1])).astype(np.int64)
+    target = np.concatenate((coded.ties.edges[:, 1], coded.ties.edges[:, 0])).astype(np.int64)
     indptr = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=n), out=indptr[1:])
     key = np.sort(source * n + target)

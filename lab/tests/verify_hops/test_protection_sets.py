@@ -50,7 +50,7 @@ def test_stars_are_decided_alike_by_both_parts(graph: Small, epsilon: int) -> No
     """The general part, asked about n = 1 walk, agrees with the part that compares degrees."""
     params = PrivacyParams(t=Fraction(1, 4), epsilon=epsilon)
     qi, flags, pairs = arrays(graph)
-    given = as_coded(qi, flags.reshape(-1, 1), pairs, None)
+    given = as_coded(qi, flags.reshape(-1, 1), pairs)
     general = protection_sets(given, params, workers=1)
     verdict = verify(*arrays(graph), params)
     assert general.certain.tolist() == [verdict.ps_size.tolist(), verdict.ps_sensitive.tolist()]
@@ -62,7 +62,7 @@ def test_chosen_vertices_get_the_same_counts() -> None:
     n = 60
     edges = np.array([e for e in np.ndindex(n, n) if e[0] < e[1] and rng.random() < 0.05])
     qi, flags = rng.integers(0, 2, (n, 1)), rng.random((n, 1)) < 0.3
-    coded = as_coded(qi, flags, edges, None)
+    coded = as_coded(qi, flags, edges)
     params = params_with(2, "walk", epsilon=12, t=Fraction(1, 2))
     everybody = protection_sets(coded, params)
     chosen = np.array([0, 7, 59])
@@ -92,7 +92,7 @@ def test_undecided_pairs_fail_closed() -> None:
     cube = [(i, i ^ bit) for i in range(8) for bit in (1, 2, 4) if i < i ^ bit]
     ladder = [(i, (i + 1) % 8) for i in range(8)] + [(i, i + 4) for i in range(4)]
     graph = union(Small([()] * 8, [False] * 8, cube), Small([()] * 8, [True] * 8, ladder))
-    coded = as_coded(arrays(graph)[0], arrays(graph)[1].reshape(-1, 1), arrays(graph)[2], None)
+    coded = as_coded(arrays(graph)[0], arrays(graph)[1].reshape(-1, 1), arrays(graph)[2])
     params = params_with(3, "induced", k=9, epsilon=12, alpha=Fraction(1, 2))
     decided = protection_sets(coded, params)
     assert decided.undecided_pairs == 0

@@ -20,6 +20,7 @@ from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.containment import Containment
 from ktsafe.audit.sequence.continuity import EdgeAges
 from ktsafe.audit.sequence.profiles import Structure, edge_ends, edge_keys
+from ktsafe.verify import Ties
 
 PACKAGE = Path(ktsafe.audit.sequence.__file__).parent
 
@@ -105,7 +106,7 @@ def test_what_is_contained_is_what_sets_say(releases):
 
 
 def test_the_auditor_shares_no_code_with_what_it_judges():
-    """Beside itself it knows errors, parameters, the sign for missing, and the strict verdict."""
+    """It knows errors, parameters, the sign for missing, the strict verdict, and checked ties."""
     allowed = {
         "ktsafe.errors",
         "ktsafe.params",
@@ -127,6 +128,7 @@ def test_the_auditor_shares_no_code_with_what_it_judges():
     assert {entry[1:] for entry in foreign if entry[0] == "ktsafe.verify"} == {
         ("Verdict", "verify"),
         ("Verdict",),
+        ("Ties",),
     }
 
 
@@ -145,7 +147,7 @@ def test_a_profile_counts_the_values_of_the_closed_neighbourhood(data, n, n_code
     vertices = np.array(data.draw(st.permutations(range(n))), dtype=np.int64)
     pointer, flat = core.profiles(
         vertices,
-        *core.adjacency(n, np.array(edges, dtype=np.int64).reshape(-1, 2)),
+        *Ties.of(n, edges).adjacency,
         np.array(codes, dtype=np.int64),
         np.array([n_codes, 2], dtype=np.int64),
     )
