@@ -53,7 +53,7 @@ class ReleaseView:
     owners:
         int64, shape (n,): the key of the person behind each vertex, -1 without one.
     edges:
-        Integers, shape (m, 2): the released edges, as positions in `ids`.
+        int64, shape (m,): the released edges, as `edge_keys` of positions in `ids`, ascending.
     classes:
         int64, shape (n,): vertices of equal published quasi-identifiers have equal numbers.
     """
@@ -62,25 +62,17 @@ class ReleaseView:
     ties: Numbers
     ids: Numbers
     owners: Numbers
-    edges: NDArray[np.integer[Any]]
+    edges: Numbers
     classes: Numbers
 
-    def bare(self) -> Self:
-        """Return the same without what was worked out of it.
-
-        What is worked out takes as much memory again.
-        """
-        return dataclasses.replace(self)
-
-    def rows_of(self, ties: Numbers) -> NDArray[np.int64]:
-        """Return which released edges are among some ascending ties."""
-        is_end = np.zeros(1 + int(self.owners.max(initial=0)), dtype=np.bool_)
+    def between_vertices(self, ties: Numbers) -> Numbers:
+        """Return ties as `edge_keys` of their people's positions, -1 without one."""
         ends = edge_ends(ties)
-        is_end[ends[ends < len(is_end)]] = True
-        # All are gone through by a byte for each end. Of nobody the keys are below 0.
-        may_be = is_end[self.owners]
-        rows = np.flatnonzero(may_be[self.edges[:, 0]] & may_be[self.edges[:, 1]])
-        return rows[_among(edge_keys(self.owners[self.edges[rows]]), ties)]
+        place = np.full(1 + max(ends.max(initial=-1), self.owners.max(initial=-1)), -1)
+        owned = np.flatnonzero(self.owners >= 0)
+        place[self.owners[owned]] = owned
+        at = place[ends]
+        return np.where((at < 0).any(axis=1), -1, edge_keys(at))
 
     def between_people(self, edges: NDArray[np.integer[Any]]) -> Numbers:
         """Return the edges between two people, as `edge_keys` of their keys."""
@@ -90,11 +82,6 @@ class ReleaseView:
     def published(self) -> Numbers:
         """The keys of the published people, ascending."""
         return np.sort(self.owners[self.owners >= 0])
-
-    @cached_property
-    def positions(self) -> Numbers:
-        """The released edges as `edge_keys` of positions, ascending."""
-        return np.sort(edge_keys(self.edges), kind="stable")
 
     def shows(self, keys: Numbers, ids: Numbers) -> NDArray[np.bool_]:
         """Return which vertices are still published and not those of another person.
@@ -120,7 +107,7 @@ class ReleaseView:
         """
         there = self.shows(keys, ids).all(axis=1)
         positions = edge_keys(np.searchsorted(self.ids, ids))
-        return there & _among(positions, self.positions)
+        return there & _among(positions, self.edges)
 
 
 class Differences(NamedTuple):
@@ -141,7 +128,7 @@ class Differences(NamedTuple):
     @classmethod
     def between(cls, before: ReleaseView, now: ReleaseView) -> Self:
         """Return what differs between two releases of one sequence."""
-        known, old, new = now.ids, before.positions, now.positions
+        known, old, new = now.ids, before.edges, now.edges
         if not np.array_equal(before.ids, known):
             known = union((before.ids, known))
             # Ids ascend, and so do the numbers of their edges.
@@ -243,8 +230,9 @@ def follow(
     Examples
     --------
     >>> ids, people = np.arange(3), np.arange(3)
-    >>> published = {"ids": ids, "owners": people, "edges": np.array([[0, 1]]), "classes": ids}
-    >>> first = ReleaseView(people, edge_keys(np.array([[0, 1]])), **published)
+    >>> edges = edge_keys(np.array([[0, 1]]))
+    >>> published = {"ids": ids, "owners": people, "edges": edges, "classes": ids}
+    >>> first = ReleaseView(people, edges, **published)
     >>> then = ReleaseView(people, edge_keys(np.array([[0, 2]])), **published)
     >>> recent, _, _ = follow(None, None, first, 1)
     >>> recent, found, _ = follow(recent, first, then, 0)
@@ -252,15 +240,15 @@ def follow(
     (1, 1, 1)
     """
     if recent is None or before is None:
-        recent, dark, step = Recent.begin(), now.edges[:0], None
-        came = now.edges
+        recent, step = Recent.begin(), None
+        dark = came = edge_ends(now.edges[:0])
     else:
-        dark, step = _dark(before, recent.dark, now), Differences.between(before, now)
+        step = Differences.between(before, now)
+        dark = _dark(np.concatenate((step.went, recent.dark)), now)
         recent = _next(recent, before, now, now.ids[dark], step.ties)
         came = np.searchsorted(now.ids, step.came)
     n = recent.release
-    shown_lately = now.between_people(now.edges[now.rows_of(np.sort(recent.ties[:, 0]))])
-    is_shown = _among(recent.ties[:, 0], np.sort(shown_lately))
+    is_shown = _among(now.between_vertices(recent.ties[:, 0]), now.edges)
     is_published = _both_published(recent.ties[:, 0], now)
     ages = n - recent.ties[:, 1]
     published = int(_both_published(now.ties, now).sum())
@@ -278,7 +266,7 @@ def follow(
             n - recent.newcomers[:, 1], _among(recent.newcomers[:, 0], now.published)
         ),
         leavers=Aged.of(n - left[:, 2], now.shows(left[:, 0], left[:, 1])),
-        came=len(came),
+        came=len(came) if step else len(now.edges),
         gone=len(step.went) if step else 0,
         came_true=_n_true(came, now) if step else n_shown,
         latest=_latest(dark, now, n_shown),
@@ -296,7 +284,8 @@ def _next(
     people = np.sort(now.people, kind="stable")
 
     ties = recent.ties[_among(recent.ties[:, 0], now.ties)]
-    lost = before.edges[before.rows_of(over)]
+    lost = before.between_vertices(over)
+    lost = edge_ends(np.sort(lost[_among(lost, before.edges)]))
     now_ended = np.column_stack((before.owners[lost], before.ids[lost], _twice(len(lost), n)))
     ended = np.concatenate((recent.ended, now_ended))
     ended = ended[~_among(edge_keys(ended[:, :2]), now.ties)]
@@ -315,15 +304,14 @@ def _next(
     )
 
 
-def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
-    """Return the latest graph's additional edges, as positions in `ids`."""
-    kept = before.edges
-    if not np.array_equal(before.ids, now.ids):
-        # Each id is looked for once, however many edges it has.
-        kept = renumbered(_position(before.ids, now.ids), kept)
-    again = _position(dark, now.ids)
-    at = np.concatenate((kept, again[(again >= 0).all(axis=1)]))
-    return at[of_dark_pairs(now.classes, now.edges, at)]
+def _dark(former: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
+    """Return the latest graph's additional edges, as positions in `ids`.
+
+    What a dark pair showed before is among the edges that went, or was dark already: `former`.
+    """
+    at = _position(former, now.ids)
+    at = at[(at >= 0).all(axis=1)]
+    return at[of_dark_pairs(now.classes, edge_ends(now.edges), at)]
 
 
 def _position(ids: Numbers, others: Numbers) -> NDArray[np.int32]:

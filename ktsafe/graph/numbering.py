@@ -134,8 +134,8 @@ def came_and_went(before: NDArray[np.int64], after: NDArray[np.int64]) -> CameAn
     >>> came.tolist(), went.tolist()
     ([3], [5])
     """
-    then, now = (np.sort(keys, kind="stable") for keys in (before, after))
-    both = np.concatenate((then, now))
+    now = np.sort(after, kind="stable")
+    both = np.concatenate((before, now))
     both.sort(kind="stable")
     is_alone = np.ones(len(both), dtype=np.bool_)
     is_other = both[1:] != both[:-1]

@@ -236,7 +236,7 @@ class Following:
         """
         now = view_of(traced.original, keys, released)
         recent, found, step = follow(self._recent, self._before, now, traced.n_shared_edges)
-        self._next = recent, now.bare()
+        self._next = recent, now
         return found.told(), step
 
     def pages(self) -> Iterator[tuple[str, bytes]]:
@@ -276,6 +276,6 @@ def view_of(truth: AttributedGraph, keys: NDArray[np.int64], released: Released)
         ties=np.sort(edge_keys(keys[truth.edges]), kind="stable"),
         ids=released.ids,
         owners=released.keys,
-        edges=released.graph.edges,
+        edges=edge_keys(released.graph.edges),
         classes=released.graph.qi_classes.astype(np.int64),
     )

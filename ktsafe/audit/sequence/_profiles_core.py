@@ -44,7 +44,8 @@ def shared_ties(
     """
     is_edge = np.zeros(ties.shape[0], dtype=np.bool_)
     is_met = np.zeros(indices.shape[0], dtype=np.bool_)
-    sought = np.full(indptr.shape[0], -1, dtype=np.int64)
+    # Of 32 bits, so it stays near.
+    sought = np.full(indptr.shape[0], -1, dtype=np.int32)
     first = last = 0
     while first < ties.shape[0]:
         while last < ties.shape[0] and ties[last, 0] == ties[first, 0]:

@@ -41,7 +41,7 @@ class Plain:
             edge_keys(np.array(sorted(self.ties), dtype=np.int64).reshape(-1, 2)),
             np.array(ids, dtype=np.int64),
             np.array([self.owners[one] for one in ids], dtype=np.int64),
-            np.array(edges, dtype=np.int64).reshape(-1, 2),
+            edge_keys(np.array(edges, dtype=np.int64).reshape(-1, 2)),
             np.array([self.classes[one] for one in ids], dtype=np.int64),
         )
 
@@ -226,7 +226,7 @@ def test_the_latest_graph_has_every_dark_pair_as_it_was_shown_last(seed: int) ->
 def test_the_mapping_tells_shares_and_ratios() -> None:
     """A share of nothing is None; the ratio compares with all ties that are older."""
     people = np.arange(4)
-    shown, later = np.array([[0, 1]]), np.array([[0, 1], [2, 3]])
+    shown, later = (edge_keys(np.array(each)) for each in ([[0, 1]], [[0, 1], [2, 3]]))
     classes = np.zeros(4, dtype=np.int64)
     ties = edge_keys(np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))
     first = ReleaseView(people, ties[[0, 2]], people, people, shown, classes)
