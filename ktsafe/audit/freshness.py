@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class ReleaseView:
         at = place[ends]
         return np.where((at < 0).any(axis=1), -1, edge_keys(at))
 
-    def between_people(self, edges: NDArray[np.integer[Any]]) -> Numbers:
+    def between_people(self, edges: Numbers) -> Numbers:
         """Return the edges between two people, as `edge_keys` of their keys."""
         return edge_keys(renumbered(self.owners, edges))
 
@@ -304,7 +304,7 @@ def _next(
     )
 
 
-def _dark(former: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
+def _dark(former: Numbers, now: ReleaseView) -> Numbers:
     """Return the latest graph's additional edges, as positions in `ids`.
 
     What a dark pair showed before is among the edges that went, or was dark already: `former`.
@@ -314,22 +314,22 @@ def _dark(former: Numbers, now: ReleaseView) -> NDArray[np.integer[Any]]:
     return at[of_dark_pairs(now.classes, edge_ends(now.edges), at)]
 
 
-def _position(ids: Numbers, others: Numbers) -> NDArray[np.int32]:
+def _position(ids: Numbers, others: Numbers) -> Numbers:
     """Return where ids stand among others, which ascend.
 
     -1 where they do not.
     """
-    place = np.searchsorted(others, ids).astype(np.int32)
+    place = np.searchsorted(others, ids)
     place[np.append(others, -1)[place] != ids] = -1
     return place
 
 
-def _latest(dark: NDArray[np.integer[Any]], now: ReleaseView, shown: int) -> Overlap:
+def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
     """Compare the latest graph with the truth, given `shown` true ties."""
     return Overlap.of(len(now.ties), len(now.edges) + len(dark), shown + _n_true(dark, now))
 
 
-def _n_true(edges: NDArray[np.integer[Any]], now: ReleaseView) -> int:
+def _n_true(edges: Numbers, now: ReleaseView) -> int:
     """Return how many edges of positions are true ties."""
     # In order they are found near the last one.
     return int(_among(np.sort(now.between_people(edges)), now.ties).sum())

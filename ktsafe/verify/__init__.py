@@ -5,8 +5,8 @@ parameters, the errors and the options of kernels (`MAY_ENTER` in tests/test_lay
 made faster, never laxer: tests/ktsafe/verify/test_verifier.py counts by the definition.
 """
 
-from ktsafe.verify.checked_ties import Ties
+from ktsafe.verify.checked_ties import CheckedTies
 from ktsafe.verify.kt_safe_verdict import Failure, Verdict
 from ktsafe.verify.verifier import verify, verify_graph
 
-__all__ = ["Failure", "Ties", "Verdict", "verify", "verify_graph"]
+__all__ = ["CheckedTies", "Failure", "Verdict", "verify", "verify_graph"]

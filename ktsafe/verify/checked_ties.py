@@ -17,7 +17,7 @@ from ktsafe.verify import _stars_core as core
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ties:
+class CheckedTies:
     """The edges of a simple graph; `of` checks that it is one.
 
     Attributes
@@ -29,7 +29,7 @@ class Ties:
 
     Examples
     --------
-    >>> indptr, indices = Ties.of(3, [(0, 1), (2, 0)]).adjacency
+    >>> indptr, indices = CheckedTies.of(3, [(0, 1), (2, 0)]).adjacency
     >>> indptr.tolist(), indices.tolist()
     ([0, 2, 3, 4], [1, 2, 0, 0])
     """
@@ -68,4 +68,5 @@ class Ties:
     @cached_property
     def adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where each vertex's neighbours begin, int64, (n + 1), and all neighbours, int32, (2m)."""
-        return core.adjacency(self.n_vertices, self.edges)
+        indptr, indices = core.adjacency(self.n_vertices, self.edges)
+        return indptr, indices

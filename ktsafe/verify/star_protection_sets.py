@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import _stars_core as core
 from ktsafe.verify._attribute_distance_core import Locations, WideRows
-from ktsafe.verify.checked_ties import Ties
+from ktsafe.verify.checked_ties import CheckedTies
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -70,7 +70,7 @@ class Coded:
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
     classes: NDArray[np.int64]
-    ties: Ties
+    ties: CheckedTies
     flags: NDArray[np.bool_]
 
 

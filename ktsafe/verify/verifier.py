@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify.checked_ties import Ties
+from ktsafe.verify.checked_ties import CheckedTies
 from ktsafe.verify.kt_safe_verdict import Failure, Verdict
 from ktsafe.verify.star_protection_sets import Coded, star_protection_sets
 
@@ -39,7 +39,7 @@ assert 2 * N_MAX**2 < 2**63
 def verify(
     quasi_identifiers: ArrayLike,
     is_sensitive: ArrayLike,
-    edges: ArrayLike | Ties,
+    edges: ArrayLike | CheckedTies,
     params: PrivacyParams,
     *,
     flags: ArrayLike | None = None,
@@ -59,8 +59,8 @@ def verify(
     is_sensitive:
         bool, shape (n,).
     edges:
-        Integers in 0..n-1, shape (m, 2): each undirected edge once, in either direction; or `Ties`,
-        which are checked.
+        Integers in 0..n-1, shape (m, 2): each undirected edge once, in either direction. Or ties
+        that were checked.
     params:
         What to check.
     flags:
@@ -132,7 +132,7 @@ def verify_graph(
     )
 
 
-def coded(quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike | Ties) -> Coded:
+def coded(quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike | CheckedTies) -> Coded:
     """Return the checked graph as kernels take it.
 
     Parameters are those of `verify`, but for `flags`: bool, shape (n, f).
@@ -153,7 +153,7 @@ def coded(quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike | Tie
         raise InvalidGraph("The quasi-identifiers must be integers of shape (n, q).")
     if qi.size and qi.dtype == np.uint64 and int(qi.max()) > np.iinfo(np.int64).max:
         raise InvalidGraph("A quasi-identifier code exceeds int64.")
-    ties = edges if isinstance(edges, Ties) else Ties.of(n, edges)
+    ties = edges if isinstance(edges, CheckedTies) else CheckedTies.of(n, edges)
     assert ties.n_vertices == n
     return Coded(*_columns(qi.astype(np.int64)), ties, flagged.astype(np.bool_))
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify import Ties
+from ktsafe.verify import CheckedTies
 
 
 class CopyOnExtend:
@@ -115,7 +115,7 @@ class AuditedRelease:
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
     value_at: NDArray[np.int64] | None = None
-    ties: Ties = dataclasses.field(init=False)
+    ties: CheckedTies = dataclasses.field(init=False)
 
     @cached_property
     def has_owner(self) -> NDArray[np.bool_]:
@@ -134,7 +134,7 @@ class AuditedRelease:
         n, q = len(self.ids), len(self.categories)
         codes = np.asarray(self.codes).astype(np.int64, copy=False).reshape(n, q)
         object.__setattr__(self, "codes", codes)
-        object.__setattr__(self, "ties", Ties.of(n, self.edges))
+        object.__setattr__(self, "ties", CheckedTies.of(n, self.edges))
         flags = np.asarray(self.is_sensitive)
         if flags.shape != (n,) or flags.dtype != np.bool_:
             raise InvalidGraph("The sensitive flags must be booleans, one per vertex.")

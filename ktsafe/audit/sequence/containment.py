@@ -26,7 +26,7 @@ from ktsafe.audit.sequence.profiles import Structure, edge_ends, edge_keys
 from ktsafe.audit.sequence.windows import Violations
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import MISSING
-from ktsafe.verify import Ties
+from ktsafe.verify import CheckedTies
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Containment(CopyOnExtend):
         first = np.where(owner >= 0, place[owner], np.arange(n))
         if (first != np.arange(n)).any():
             # Only a release that is broken anyway shows a person twice.
-            shown = Ties(n, first[shown.edges].astype(np.int32))
+            shown = CheckedTies(n, first[shown.edges].astype(np.int32))
         is_shown, is_true = core.shared_ties(*shown.adjacency, shown.edges, ties, position)
         inserted = np.sort(edge_keys(structure.vertices, release.ties.edges[~is_true]))
         is_true = np.ones(len(structure.edges), dtype=np.bool_)

@@ -35,7 +35,7 @@ from ktsafe.audit.sequence.audited_release import (
 )
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify import Ties
+from ktsafe.verify import CheckedTies
 
 SIZE_MAX = 10_000_000
 """Neighbourhoods beyond which the exact comparison could leave int64."""
@@ -118,7 +118,7 @@ class Profiler(CopyOnExtend):
         vertices: NDArray[np.int64],
         n_numbers: int,
         codes: NDArray[np.int64],
-        ties: Ties,
+        ties: CheckedTies,
     ) -> Structure:
         """Take the next release.
 
@@ -192,7 +192,7 @@ class Profiler(CopyOnExtend):
         self,
         vertices: NDArray[np.int64],
         codes: NDArray[np.int64],
-        ties: Ties,
+        ties: CheckedTies,
         gained: NDArray[np.int64],
         lost: NDArray[np.int64],
     ) -> NDArray[np.int64]:

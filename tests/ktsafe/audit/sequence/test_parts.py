@@ -20,7 +20,7 @@ from ktsafe.audit.sequence._candidates_core import Rows
 from ktsafe.audit.sequence.containment import Containment
 from ktsafe.audit.sequence.continuity import EdgeAges
 from ktsafe.audit.sequence.profiles import Structure, edge_ends, edge_keys
-from ktsafe.verify import Ties
+from ktsafe.verify import CheckedTies
 
 PACKAGE = Path(ktsafe.audit.sequence.__file__).parent
 
@@ -128,7 +128,7 @@ def test_the_auditor_shares_no_code_with_what_it_judges():
     assert {entry[1:] for entry in foreign if entry[0] == "ktsafe.verify"} == {
         ("Verdict", "verify"),
         ("Verdict",),
-        ("Ties",),
+        ("CheckedTies",),
     }
 
 
@@ -147,7 +147,7 @@ def test_a_profile_counts_the_values_of_the_closed_neighbourhood(data, n, n_code
     vertices = np.array(data.draw(st.permutations(range(n))), dtype=np.int64)
     pointer, flat = core.profiles(
         vertices,
-        *Ties.of(n, edges).adjacency,
+        *CheckedTies.of(n, edges).adjacency,
         np.array(codes, dtype=np.int64),
         np.array([n_codes, 2], dtype=np.int64),
     )
