@@ -67,6 +67,6 @@ class CheckedTies:
 
     @cached_property
     def adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where each vertex's neighbours begin, int64, (n + 1), and all neighbours, int32, (2m)."""
+        """Where neighbours begin, int64, (n + 1,), and all neighbours, int32, (2m,)."""
         indptr, indices = core.adjacency(self.n_vertices, self.edges)
         return indptr, indices
