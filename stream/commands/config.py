@@ -70,6 +70,9 @@ def config(
         raise ConfigError(msg, hint="Name the service's TOML file.")
     if create and not topics:
         raise ConfigError("--create needs --topics.")
+    if topics + state + (backup is not None) > 1:
+        msg = "--topics, --state and --backup are checked one at a time."
+        raise ConfigError(msg, hint="Ask for one of them.")
     if path is None:
         example = resources.files("ktsafe.stream").joinpath("example.toml")
         typer.echo(example.read_text(encoding="utf-8"))

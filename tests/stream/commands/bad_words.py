@@ -107,6 +107,7 @@ COMMANDS = [
     Mistake("a key that is none", "config c.toml", {"c.toml": first(CONFIG, "every", "evry")}),
     Mistake("a pace that is none", "config c.toml", {"c.toml": first(CONFIG, '"1d"', '"daily"')}),
     Mistake("topics where there are files", "config c.toml --topics", {"c.toml": CONFIG}),
+    Mistake("state and topics at once", "config c.toml --state --topics", {"c.toml": CONFIG}),
     Mistake("events for files", "demo --feed-to c.toml", {"c.toml": CONFIG}),
     Mistake("events over a table", "demo --feed-to people.csv", {"people.csv": "id\n1\n"}),
     Mistake("events over a feed", "demo --feed-to feed.jsonl", {"feed.jsonl": "{}\n"}),
