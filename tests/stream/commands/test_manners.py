@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import subprocess
@@ -11,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ktsafe.connectors import kafka_topics
 from ktsafe.stream.cli import run_command
-from ktsafe.stream.commands import config as config_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring import progress
 from ktsafe.stream.monitoring.summary import Summary
@@ -79,13 +78,15 @@ def test_no_state_is_begun_by_what_asks_for_one(
 
 
 def test_topics_are_asked_for_as_long_as_was_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`config --topics` waits ten seconds unless told otherwise."""
-    assert inspect.signature(config_command.config).parameters["wait"].default == 10.0
-    words = ["config", kafka_config(tmp_path), "--topics", "--wait", "0.5"]
-    assert run_command(words) == Exit.UNAVAILABLE
+    words = ["config", kafka_config(tmp_path), "--topics"]
+    assert run_command([*words, "--wait", "0.5"]) == Exit.UNAVAILABLE
     assert "for at most 0.5 s" in capsys.readouterr().err
+    monkeypatch.setattr(kafka_topics, "check_topics", lambda _kafka, _topics: [])
+    assert run_command(words) == Exit.OK
+    assert "for at most 10 s" in capsys.readouterr().err
 
 
 def test_a_feed_that_is_not_there_is_named(
