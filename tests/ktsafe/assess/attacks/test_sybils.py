@@ -1,8 +1,4 @@
-"""Sybils: accounts of the attacker are counted out among the candidates.
-
-The active attack of Backstrom, Dwork and Kleinberg, "Wherefore art thou R3579X?" (WWW 2007); sybils
-as in Douceur, "The Sybil attack" (IPTPS 2002). The attacker is taken to recognise all its accounts.
-"""
+"""Sybils: accounts of the attacker are counted out among the candidates."""
 
 from __future__ import annotations
 
@@ -13,21 +9,14 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.assess.attacks import Case
-from ktsafe.assess.attacks.membership import candidates
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from tests.ktsafe.assess.attacks import naive
 from tests.ktsafe.assess.attacks.releases import cases
+from tests.ktsafe.assess.attacks.sybils import left
 
 SCHEMA = Schema(("sex",), "health", frozenset({"ill"}))
 K, MARGIN = 4, 2
 PARAMS = PrivacyParams(k=K)
-
-
-def left(case: Case, accounts: np.ndarray) -> list[int]:
-    """Return how many candidates each target has that are not the attacker's."""
-    is_own, alike = np.isin(case.original_of, accounts), candidates(case)
-    others = np.bincount(alike, weights=~is_own).astype(int)
-    return others[alike[case.places[~is_own[case.places]]]].tolist()
 
 
 def naive_left(case: Case, accounts: set[int]) -> list[int]:
