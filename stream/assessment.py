@@ -194,5 +194,5 @@ def assessment(asked: str) -> Assessment:
         If the extra is not installed.
     """
     check_installed(asked)
-    hooks: Assessment = import_module("ktsafe.assess.service.hooks").HOOKS
+    hooks: Assessment = import_module("ktsafe.assess.commands.hooks").HOOKS
     return hooks

@@ -34,12 +34,12 @@ class Place(NamedTuple):
 
 SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "One graph": {
-        "inspect": Place("networks", "inspect_files"),
+        "inspect": Place("inspect", "inspect_files"),
         "anonymize": Place("anonymize", "anonymize_files"),
         "advise": Place("advise", "advise", ASSESS),
     },
     "One graph again and again": {
-        "next": Place("networks", "next_release"),
+        "next": Place("run", "next_release"),
     },
     "The service": {
         "demo": Place("demo", "demo", ASSESS),

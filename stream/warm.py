@@ -31,7 +31,7 @@ from ktsafe.anonymization.pair_program import Pair, solve
 from ktsafe.anonymization.rewiring import exchanged
 from ktsafe.audit import audit_release, trace
 from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.stream.assessment import assessment, is_installed
 from ktsafe.stream.process.process import collect_seldom

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, social_feed
+from ktsafe.graph.social_network import SOCIAL_FEED_SCHEMA, social_feed
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.verify import verify
 from tests import feeds, running

@@ -32,7 +32,7 @@ FOLDERS = {"assess": "ktsafe/assess", "protection": "ktsafe/protection"}
 DOOR = ROOT / "ktsafe" / "__init__.py"
 """Names for users, from all packages; each is loaded when it is asked for."""
 HOOKS = {
-    "stream/assessment.py": "ktsafe.assess.service.hooks",
+    "stream/assessment.py": "ktsafe.assess.commands.hooks",
     "stream/command_registry.py": "ktsafe.assess.commands",
 }
 """Modules that name the assessment without importing it, and what they name."""

@@ -20,7 +20,7 @@ from ktsafe.connectors.base import DeadLetter, Record
 from ktsafe.connectors.files import FileDeadLetterSink
 from ktsafe.connectors.kafka_topics import chunks
 from ktsafe.connectors.letters import PREFIX, error_fields, without_content
-from ktsafe.graph.datasets import social_feed
+from ktsafe.graph.social_network import social_feed
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import MalformedEvent

@@ -6,13 +6,9 @@ A class that others may use is listed here; its kind in a configuration stands i
 
 from ktsafe.connectors.files.dumps import Dump, places
 from ktsafe.connectors.files.file_source import FileSource
-from ktsafe.connectors.files.sinks import (
-    FileDeadLetterSink,
-    FileReleaseReader,
-    FileReleaseSink,
-    blank_dead_letters,
-)
+from ktsafe.connectors.files.release_folders import FileReleaseReader, FileReleaseSink
 from ktsafe.connectors.files.snapshot_source import SnapshotSource
+from ktsafe.connectors.letters import FileDeadLetterSink, blank_dead_letters
 
 __all__ = [
     "Dump",

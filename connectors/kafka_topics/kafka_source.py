@@ -30,7 +30,7 @@ from ktsafe.connectors.base import (
 )
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
-from ktsafe.connectors.kafka_topics.consuming import FetchedRecords, GroupOffsets
+from ktsafe.connectors.kafka_topics.consumer import FetchedRecords, GroupOffsets
 
 log = logging.getLogger(__name__)
 

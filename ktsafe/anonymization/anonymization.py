@@ -124,7 +124,7 @@ def anonymize(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(60, 90, n_tuples=2, rng=np.random.default_rng(1))
     >>> made = anonymize(graph, PrivacyParams(k=5), rng=np.random.default_rng(1))
     >>> sorted(made.origin[made.origin >= 0].tolist()) == list(range(60))
@@ -171,7 +171,7 @@ def exact_release(request: Request) -> ExactRelease:
     Examples
     --------
     >>> from ktsafe import PrivacyParams
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
     >>> release = exact_release(Request(graph, PrivacyParams(k=5), np.random.default_rng(0)))
     >>> len(release.edges) > 0

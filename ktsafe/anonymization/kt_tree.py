@@ -109,7 +109,7 @@ def cohorts_of(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
     >>> counts, rng = neighbour_counts(graph), np.random.default_rng(0)
     >>> cohorts = cohorts_of(

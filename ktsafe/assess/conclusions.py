@@ -83,7 +83,7 @@ def conclusions(truth: AttributedGraph, released: AttributedGraph) -> list[Concl
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(50, 200, rng=np.random.default_rng(1), n_tuples=2)
     >>> {one.error for one in conclusions(graph, graph)}
     {0.0}

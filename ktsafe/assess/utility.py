@@ -194,7 +194,7 @@ def modularity(graph: AttributedGraph, community: NDArray[np.int64]) -> float | 
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(20, 30, rng=np.random.default_rng(1))
     >>> modularity(graph, np.zeros(20, dtype=np.int64))
     0.0

@@ -85,7 +85,7 @@ def trace(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
     >>> traced = trace(graph, graph)
     >>> len(traced.real), traced.n_shared_edges

@@ -60,7 +60,7 @@ def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[B
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(20, 30, rng=np.random.default_rng(1))
     >>> [row.first for row in degree_bands(graph, graph)]
     [0, 1, 2, 4, 8]

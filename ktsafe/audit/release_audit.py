@@ -102,7 +102,7 @@ def audit_release(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> from ktsafe import anonymize
     >>> rng, params = np.random.default_rng(0), PrivacyParams(k=5)
     >>> graph = uniform(100, 300, rng=rng, n_tuples=2)
@@ -128,7 +128,7 @@ def audit_traced(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> from ktsafe.audit import trace
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
     >>> audit_traced(trace(graph, graph), PrivacyParams(k=5)).cost.total
@@ -149,7 +149,7 @@ def changed_values(traced: Traced) -> Suppressed:
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> from ktsafe.audit import trace
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
     >>> changed_values(trace(graph, graph)).sensitive_values

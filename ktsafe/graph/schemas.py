@@ -6,14 +6,15 @@ have: groups must tell nobody apart. How TOML is written may be changed.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import AbsentFromGraph, InvalidGraph, fault
 from ktsafe.graph import MISSING, AttributedGraph, Groups, Schema
 
 SEPARATOR = "|"
@@ -207,3 +208,45 @@ def _toml(value: object) -> str:
             return str(int(value))
         case _:
             return str(value)
+
+
+# Faults of values and names of a schema, told at once with their rows.
+
+
+def value_faults(
+    schema: Schema,
+    columns: Mapping[str, Sequence[object]],
+    told: Callable[[InvalidGraph, list[int]], InvalidGraph] = (
+        lambda error, rows: fault(error.message, rows, hint=error.hint)
+    ),
+) -> list[InvalidGraph]:
+    """Return a fault for each attribute with values of another kind.
+
+    `told` makes it of the error of one of these values and the rows of all.
+    """
+    found = []
+    for name in schema.attributes:
+        rows, error = [], None
+        for row, value in enumerate(columns.get(name, ())):
+            try:
+                schema.category(name, value)
+            except InvalidGraph as refused:
+                rows.append(row)
+                error = refused
+        if error is not None:
+            found.append(told(error, rows))
+    return found
+
+
+def absent_faults(
+    schema: Schema, columns: Mapping[str, Sequence[object]], *, as_given: bool
+) -> list[InvalidGraph]:
+    """Return names of the schema without holders; `as_given`: before buckets and groups."""
+    asked = dataclasses.replace(schema, buckets={}, groups={}) if as_given else schema
+    try:
+        AttributedGraph.from_columns(asked, columns, [])
+    except AbsentFromGraph as absent:
+        return [absent]
+    except InvalidGraph:
+        return []  # Of values that are none of their kind others tell.
+    return []

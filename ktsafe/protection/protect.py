@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 import numpy as np
 
@@ -33,15 +33,16 @@ from ktsafe.errors import (
 )
 from ktsafe.graph import NONE, AttributedGraph, Groups, Schema
 from ktsafe.graph.inputs.in_memory import Given, given
-from ktsafe.graph.inputs.input_faults import absent_faults, extra_faults, value_faults
 from ktsafe.graph.inputs.spelling import code_text, value_text
-from ktsafe.graph.schema_check import ON_PURPOSE, Border, check_texts
+from ktsafe.graph.schema_check import ON_PURPOSE, Border, check_texts, did_you_mean, near
 from ktsafe.graph.schemas import (
     Named,
+    absent_faults,
     check_part,
     composite_sensitive,
     named_values,
     people_of_values,
+    value_faults,
 )
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
@@ -397,3 +398,41 @@ def _without_file(error: InvalidGraph) -> InvalidGraph:
     if isinstance(error, AbsentFromGraph):
         error.hint = error.hint.replace(ON_PURPOSE, "If that is so on purpose, leave it out.")
     return error
+
+
+# Columns that would be lost, told with all other faults of a graph.
+
+_DECLARE: Final = (
+    "Say quasi_identifiers=[...] of what an attacker may know, sensitive=... and "
+    "sensitive_values=[...] of what must not be learnt, and of the rest "
+)
+
+
+def extra_faults(
+    seen: Given, published: Collection[str], ignore: Collection[str]
+) -> list[InvalidGraph]:
+    """Return columns that would be lost, unread, or ignored needlessly.
+
+    A name that is almost one of these is taken for a misspelling: then that is told, and nothing of
+    ignoring it.
+    """
+    ignore = {str(name) for name in ignore}
+    of_people, of_ties = {*seen.network.columns, *seen.unread}, {*seen.network.ignored}
+    known = of_people | of_ties
+    extra = known - ignore - {*published}
+    found = [each for name in published for each in seen.unread.get(name, ())]
+    meant: set[str] = set()
+    for name in sorted(ignore - known):
+        alike = near(name, extra)
+        meant |= {*alike}
+        msg = f"Nothing has {name!r}, which is to be ignored."
+        found.append(InvalidGraph(msg, hint=did_you_mean(alike)))
+    for name in {*published} - of_people:  # These are told with the schema.
+        meant |= {*near(name, extra)}
+    for whose, names in (("Vertices", of_people), ("Edges", of_ties - {*seen.unread})):
+        if left := sorted((extra & names) - meant):
+            msg = f"{whose} have {', '.join(map(repr, left))}, which a release would not show."
+            is_all = not published and whose == "Vertices"
+            how = _DECLARE if is_all else "If that is meant, say "
+            found.append(InvalidGraph(msg, hint=f"{how}ignore={left!r}."))
+    return found

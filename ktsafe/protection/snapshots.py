@@ -16,10 +16,9 @@ from typing import Any
 from ktsafe.errors import raise_together
 from ktsafe.graph import Groups, Schema
 from ktsafe.graph.inputs.in_memory import given
-from ktsafe.graph.inputs.input_faults import extra_faults, value_faults
 from ktsafe.graph.schema_check import Border
-from ktsafe.graph.schemas import schema_toml
-from ktsafe.protection.protect import columns_of, declared, spelt
+from ktsafe.graph.schemas import schema_toml, value_faults
+from ktsafe.protection.protect import columns_of, declared, extra_faults, spelt
 from ktsafe.reader import read
 from ktsafe.reader.published import StudiedRelease, html_table
 

@@ -84,7 +84,7 @@ class SequenceEngine:
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> from ktsafe import PrivacyParams
     >>> from ktsafe.sequence import Changes, SequenceOptions
     >>> rng = np.random.default_rng(0)

@@ -118,7 +118,7 @@ def verify_graph(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(50, 100, rng=np.random.default_rng(0), n_tuples=2)
     >>> verify_graph(graph, PrivacyParams(k=10)).is_safe
     False

@@ -22,8 +22,8 @@ import numpy as np
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.assess.generalization.advice import ReleaseSetting, Tried, advised, made
 from ktsafe.assess.generalization.lattice import Lattice
-from ktsafe.graph.datasets import FeedRates, SocialNetwork
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.social_network import FeedRates, SocialNetwork
+from ktsafe.graph.synthetic import uniform
 from lab.benchmarks.bench_anonymize import from_folder
 
 K = 10

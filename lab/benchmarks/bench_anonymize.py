@@ -33,7 +33,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
 from ktsafe.anonymization.request import Effort, Request
 from ktsafe.audit import cost_parts, trace, usefulness
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.stream.process.pool import Workers
 from ktsafe.verify import verify_graph
 from ktsafe_lab.strategies import ALL, unverified

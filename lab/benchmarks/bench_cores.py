@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.stream.process.pool import InPlace, Workers, timed
 from ktsafe.verify import verify_graph

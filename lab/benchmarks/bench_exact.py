@@ -33,8 +33,8 @@ from ktsafe.anonymization.anonymization import Anonymized
 from ktsafe.anonymization.kt_tree import cohorts_of, neighbour_counts
 from ktsafe.anonymization.request import Effort, Request, prepare
 from ktsafe.assess.conclusions import conclusions, summary
-from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.numbering import edge_keys
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound
 from ktsafe_lab.strategies import unverified

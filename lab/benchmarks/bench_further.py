@@ -64,14 +64,14 @@ STAGES: Final = {
         "ktsafe.stream.release.linked:trace",
         "ktsafe.stream.release.snapshotter:usefulness",
     ),
-    "attacks": ("ktsafe.assess.service.attacker:_Work._run",),
+    "attacks": ("ktsafe.assess.releases.attacker:_Work._run",),
     "statistics": ("ktsafe.stream.release.snapshotter:noisy_tables",),
     "figures": ("ktsafe.stream.release.snapshotter:audit_traced",),
     "write audit": ("ktsafe.stream.release.snapshotter:Snapshotter._write_audit",),
     "ledger": ("ktsafe.state.ledger:Ledger.stage",),
     "publish": (
         "ktsafe.stream.release.publish:Publisher._check_staged",
-        "ktsafe.connectors.files.sinks:FileReleaseSink.publish",
+        "ktsafe.connectors.files.release_folders:FileReleaseSink.publish",
     ),
 }
 """By stage, the functions that it is spent in."""

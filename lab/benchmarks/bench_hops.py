@@ -30,8 +30,8 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization.request import Request
-from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.numbering import edge_keys
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify.verifier import coded
 from ktsafe_lab.strategies import LabRelease, anonymize
 from ktsafe_lab.verify_hops import verify_graph

@@ -27,7 +27,7 @@ import numpy as np
 
 from ktsafe import Schema
 from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
-from ktsafe.connectors.kafka_topics.consuming import FetchedRecords
+from ktsafe.connectors.kafka_topics.consumer import FetchedRecords
 from ktsafe.state import change_log
 from ktsafe.state.database import Database
 from ktsafe.state.registers import AlteredPeople

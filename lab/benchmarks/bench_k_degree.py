@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams, anonymize
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from lab.evaluation.peer_mechanisms import k_degree
 
 PARAMS = PrivacyParams(k=10, alpha="1/5")

@@ -27,7 +27,7 @@ from ktsafe.anonymization.request import Effort, Request
 from ktsafe.assess.utility import degree_emd
 from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.audit.privacy_figures import privacy_figures
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.strategies import unverified
 from lab.benchmarks.bench_anonymize import from_folder

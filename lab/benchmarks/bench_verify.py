@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.synthetic_degrees import zipf
 

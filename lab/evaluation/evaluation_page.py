@@ -225,7 +225,7 @@ def data_section() -> str:
         )
     for name, (_, edges) in SYNTHETIC.items():
         lines.append(
-            f"| {name} | 10,000 / {edges:,} | `ktsafe.graph.datasets` | this project's | 10 "
+            f"| {name} | 10,000 / {edges:,} | `ktsafe.graph.synthetic` | this project's | 10 "
             "quasi-identifiers of 125; a tenth is sensitive | | |"
         )
     return "\n".join(lines)

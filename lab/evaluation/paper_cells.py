@@ -16,7 +16,7 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.anonymization.request import Request
 from ktsafe.assess.utility import as_networkit, hops_between
 from ktsafe.audit import trace, usefulness
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.paper import graph_generation
 from ktsafe_lab.paper._pivots_core import pruned_pairs
 from ktsafe_lab.paper.cost_model import sampled_cost_model

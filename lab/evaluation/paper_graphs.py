@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from ktsafe import AttributedGraph
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.stream.files.graphs import read_graph, read_schema
 from ktsafe_lab.paper.cost_model import sampled_vertices
 from ktsafe_lab.synthetic_degrees import gaussian, zipf

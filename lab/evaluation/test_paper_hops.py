@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.paper.subgraph import ExpandedSubgraph
 from ktsafe_lab.verify_hops import verify_graph
 from lab.evaluation.paper_edit_distance import Rooted, are_within

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from lab.evaluation import peers
 from lab.evaluation.downstream import label_accuracy, tie_auc
 from lab.evaluation.peer_mechanisms import (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.datasets.synthetic import N_VALUES, drawn_graph, mean_degree
+from ktsafe.graph.synthetic import N_VALUES, drawn_graph, mean_degree
 
 ZIPF_EXPONENT = 0.8
 
@@ -27,7 +27,7 @@ def gaussian(
 ) -> AttributedGraph:
     """Return a graph of Gaussian degrees, sigma 0.4 of the mean.
 
-    Parameters are those of `ktsafe.graph.datasets.uniform`.
+    Parameters are those of `ktsafe.graph.synthetic.uniform`.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def zipf(
 ) -> AttributedGraph:
     """Return a graph with i-th degrees that fall as i ** -0.8.
 
-    Parameters are those of `ktsafe.graph.datasets.uniform`.
+    Parameters are those of `ktsafe.graph.synthetic.uniform`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization.request import Request
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.strategies import LabRelease, Plan, everybody, with_inserted
 from ktsafe_lab.verify_hops import verify_graph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition

@@ -19,7 +19,7 @@ from ktsafe import (
     Schema,
 )
 from ktsafe.anonymization.request import Effort, Request, Values
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.strategies import (
     ALL,
     LabRelease,

@@ -12,7 +12,7 @@ from ktsafe.assess.generalization.quick_release import afresh
 from ktsafe.audit.changes_by_age import RECENT
 from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.files.freshness_figures import worth_over_time
+from ktsafe.stream.files.release_figures import worth_over_time
 from ktsafe.stream.service import assembly
 
 

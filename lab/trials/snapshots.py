@@ -20,8 +20,7 @@ import msgspec
 import numpy as np
 
 from ktsafe.assess.commands.demo import JOINING, RATES
-from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork, life
-from ktsafe.graph.datasets.social_network import START
+from ktsafe.graph.social_network import SOCIAL_FEED_SCHEMA, START, FeedRates, SocialNetwork, life
 from ktsafe.stream.config import settings as configuration
 from ktsafe.stream.service.assembly import serve
 from ktsafe.stream.slots import MonthlySlots, rfc3339

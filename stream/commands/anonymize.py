@@ -37,7 +37,6 @@ from ktsafe.stream.assessment import assessment, check_installed
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.report_texts import check_page, cost_in_words, new_file, number
 from ktsafe.stream.maintenance.cold_kernels import compile_first
-from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     Columns,
     EdgesOfAnyKind,
@@ -47,6 +46,7 @@ from ktsafe.stream.process.command_line import (
     Report,
     SchemaIfAny,
     VerticesIfAny,
+    phases,
     say,
     words_of,
 )

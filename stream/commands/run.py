@@ -1,24 +1,38 @@
-"""`ktsafe run`: the service.
+"""`ktsafe run` and `ktsafe next`: releases of a sequence, by a service or by hand.
 
-The last words may be changed; `counts_as_json` is what scripts read of a run, by the names of
-`Counts`. Figures of worth are secret: `describe` leaves them out unless it is private
-(tests/stream/monitoring/test_summary.py).
+Words may be changed; options go with `make reference`. `counts_as_json` is what scripts read of a
+run, by the names of `Counts`. Figures of worth are secret: `describe` leaves them out unless it is
+private (tests/stream/monitoring/test_summary.py).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
-from ktsafe.stream.files.release_figures import worth_in_words
+from ktsafe.graph.inputs.names import chosen_columns
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.files.release_figures import over_time_in_words, worth_in_words, worth_over_time
 from ktsafe.stream.monitoring.summary import Counts
-from ktsafe.stream.process.command_line import Config, JsonAtEnd, Report
+from ktsafe.stream.process.command_line import (
+    Columns,
+    Config,
+    Edges,
+    Json,
+    JsonAtEnd,
+    Report,
+    Vertices,
+    say,
+)
+
+if TYPE_CHECKING:
+    from ktsafe.stream.service.next_release import NextReport
 
 
 def run(
@@ -101,4 +115,87 @@ def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: b
         people, ties = counts.held_back["withheld_vertices"], counts.held_back["held_edges"]
         lines.append(f"not shown {people:,} people, {ties:,} ties, while too few others are alike")
     lines.append(f"note      {note}")
+    return "\n".join(lines)
+
+
+# `ktsafe next`: the next release of a sequence, from the whole network.
+
+
+def next_release(
+    vertices: Vertices,
+    edges: Edges,
+    sequence: Annotated[
+        Path, typer.Option(help="Folder of the sequence; made by the first release.")
+    ],
+    schema: Annotated[
+        Path | None, typer.Option(help="TOML with the [attributes] table; for the first release.")
+    ] = None,
+    at: Annotated[
+        str, typer.Option(help="Date of the tables, 2026-01-31. Default: today (UTC).")
+    ] = "",
+    k: Annotated[
+        int | None, typer.Option(help="Least number of candidates; for the first. Default: 10.")
+    ] = None,
+    columns: Columns = "",
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="For the first: repeatable releases, for tests."),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Make a sequence's next release from the whole network.
+
+    Run it as often as you like to publish, with the date of the tables. What it needs of earlier
+    dates lies in the folder of the sequence. Run again with the same tables and date it changes
+    nothing. The exit code is 1 if the release was withheld.
+    """
+    from ktsafe.stream.files.graphs import read_schema
+    from ktsafe.stream.service.next_release import Beginning, next_release_of
+
+    chosen = chosen_columns(columns)
+    files = (vertices, edges)
+    _check_there(*files)
+
+    def write(room: Path) -> None:
+        for path, name in zip(files, ("vertices", "edges"), strict=True):
+            suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+            shutil.copyfile(path, room / f"{name}{suffix}")
+
+    text = None if schema is None else schema.read_bytes()
+    asked = Beginning(None if schema is None else read_schema(schema), text, k, seed, chosen)
+    report = next_release_of(sequence, write, at, asked)
+    say(report, _words(report), as_json=as_json)
+    return Exit.UNSAFE if report.withheld and report.release is None else Exit.OK
+
+
+def _check_there(*files: Path) -> None:
+    """Refuse missing files, and files with names that hide their content."""
+    from ktsafe.connectors.files.dumps import SUFFIXES
+
+    for path in files:
+        if not path.is_file():
+            raise ConfigError(f"{path} is no file.", hint="Name the tables of the whole network.")
+        if not path.name.endswith(SUFFIXES):
+            raise ConfigError(f"{path} must end in {', '.join(SUFFIXES)}.")
+
+
+def _words(report: NextReport) -> str:
+    """Return the report for people."""
+    date, release = report.date, report.release
+    read = f"read      {report.vertices:,} people, {report.edges:,} ties of {date}"
+    lines = [f"{read}; {report.events:,} changes"]
+    if passed := report.edges_repeated + report.loops:
+        lines.append(f"          {passed:,} rows ignored: repeated ties, or to oneself")
+    for reason, count in sorted(report.dead_letters.items()):
+        lines.append(f"dead      {count:,} {reason}: see private/dead-letters.jsonl")
+    if release is not None:
+        word = "published" if report.is_new else "unchanged"
+        lines.append(f"{word} {release}, verified kt-safe alone and with all before")
+    elif report.withheld:
+        lines.append(f"withheld  {', '.join(sorted(report.withheld))}; the last release stands")
+        if report.why:
+            lines.append(f"          {report.why}")
+    else:
+        lines.append("unchanged no release: nothing differs, or it was withheld before")
+    lines.append(f"private   {report.audit}: the mapping; never publish it")
     return "\n".join(lines)

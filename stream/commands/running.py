@@ -24,8 +24,13 @@ from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.state.store_base import StateLocked
 from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_in_words
-from ktsafe.stream.files.release_figures import budget_in_words, safety_in_words, worth_in_words
+from ktsafe.stream.files.release_figures import (
+    budget_in_words,
+    freshness_in_words,
+    over_time_in_words,
+    safety_in_words,
+    worth_in_words,
+)
 from ktsafe.stream.files.report_texts import text_of
 from ktsafe.stream.files.verdict import found_wanting
 from ktsafe.stream.process.command_line import (

@@ -19,8 +19,16 @@ import typer
 from ktsafe.state.store_base import StateError, StateUnusable
 from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import Columns, Config, Edges, Json, Vertices, Wait, say
+from ktsafe.stream.process.command_line import (
+    Columns,
+    Config,
+    Edges,
+    Json,
+    Vertices,
+    Wait,
+    phases,
+    say,
+)
 from ktsafe.stream.slots import rfc3339
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.kernels import kernel_cache
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.report_texts import new_file
-from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import Json, Report, say
+from ktsafe.stream.process.command_line import Json, Report, phases, say
 
 if TYPE_CHECKING:
     from ktsafe.audit.sequence import Window

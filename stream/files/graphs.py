@@ -361,7 +361,7 @@ class _ListedPeople:
 
     def faults(self) -> list[InvalidGraph]:
         """Return the faults of values, and the names that no vertex has."""
-        from ktsafe.graph.inputs import input_faults  # noqa: PLC0415 -- loads kernels
+        from ktsafe.graph import schemas  # noqa: PLC0415 -- loads kernels
 
         if self.listed is None:
             return []
@@ -372,9 +372,9 @@ class _ListedPeople:
             return InvalidGraph(f"{self._path}, {where}: {error.message}", hint=error.hint)
 
         schema = self._schema
-        found = input_faults.value_faults(schema, self.columns, told)
+        found = schemas.value_faults(schema, self.columns, told)
         if self.listed.is_whole and not isinstance(schema, CompositeSchema):
-            found += input_faults.absent_faults(schema, self.columns, as_given=bool(found))
+            found += schemas.absent_faults(schema, self.columns, as_given=bool(found))
         return found
 
 

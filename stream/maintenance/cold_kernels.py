@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from ktsafe.kernels import kernel_cache
-from ktsafe.stream.monitoring.progress import Progress, phases
+from ktsafe.stream.process.command_line import Progress, phases
 
 PARTS: Final = {
     "search": ("anonymization/",),

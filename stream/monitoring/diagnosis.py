@@ -318,7 +318,6 @@ class Remedy(NamedTuple):
 
 
 REMEDIES: Final = {
-    "KtsafeDown": Remedy("exit code, last log lines", "the table of exit codes"),
     "KtsafeLoopStuck": Remedy(
         "broker, disk of the state folder",
         "mend them; stop (a second signal ends it at once) and start",
@@ -343,15 +342,6 @@ REMEDIES: Final = {
         "`attacks` in the release's private `audit.json`: which attack, on whom",
         "kt-safety does not stop this attacker: fewer quasi-identifiers or a larger k, which "
         "need a rebase (see *Begin a new sequence*); `[attack] hold` holds such releases back",
-    ),
-    "KtsafeMarginRunsOut": Remedy(
-        "`ktsafe status`: the date; the report: people with fewer than k candidates who are people",
-        "see *Begin a new sequence*, before that date, perhaps with a greater `[privacy] margin`",
-    ),
-    "KtsafeReleasesGone": Remedy(
-        "log `published releases are gone from the sink`: the first of them",
-        "put them back from a reader's copy (see *Another feed or sink*); the last one is sent "
-        "again by the service",
     ),
     "KtsafePublishRetrying": Remedy(
         "broker, rights and space of the sink", "mend them; the same bytes go out once"
@@ -388,32 +378,9 @@ REMEDIES: Final = {
         "a release in the making holds erasure up until it is staged: less `effort`; a full disk: "
         "make room",
     ),
-    "KtsafeResidualLong": Remedy(
-        "`ktsafe_sequence_residual_releases`; the audits say how many ties",
-        "ties of departed people go as their pairs are planned again; a rebase drops them at once "
-        "(see *Begin a new sequence*)",
-    ),
-    "KtsafeStoreGrowing": Remedy(
-        "`ktsafe_graph_elements`, space", "more space, or a look at what the feed sends"
-    ),
     "KtsafeSlotsSkipped": Remedy(
         "whether the producers of the feed stood still",
         "a longer `[release] every` if events are always that rare; else nothing",
     ),
-    "KtsafeCostRising": Remedy(
-        "dashboard *cost and drift*: which part of the cost grew",
-        "if inserted ties did, the sequence has aged: a rebase is cheaper, and weakens what was "
-        "released (see *Begin a new sequence*)",
-    ),
-    "KtsafeUsefulnessLow": Remedy(
-        "dashboard *cost and drift*: precision, recall, what is inserted and hidden",
-        "fewer quasi-identifiers or a smaller k, which need a rebase (see *Begin a new sequence*); "
-        "`[release] min_f1` holds such releases back",
-    ),
-    "KtsafeHeldBackLong": Remedy(
-        "dashboard *privacy*: people held back, and for how long",
-        "nothing is wrong; coarser quasi-identifiers make fewer people rare, by a rebase (see "
-        "*Begin a new sequence*)",
-    ),
 }
-"""By alert, in the runbook's order."""
+"""Of the problems that a service sees itself, in the runbook's order."""

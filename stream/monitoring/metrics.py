@@ -30,11 +30,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
 
 from ktsafe import PrivacyParams
-from ktsafe.stream.files.freshness_figures import CHANGED, FRESHNESS, FRESHNESS_AGES
 from ktsafe.stream.files.release_figures import (
     ATTACKS_TOLD,
     CANDIDATES,
+    CHANGED,
     COST_PARTS,
+    FRESHNESS,
+    FRESHNESS_AGES,
     RISK_SEEDS,
     RISK_TIES,
     SENSITIVE,

@@ -1,14 +1,16 @@
-"""Events of one run, counted for display and last words.
+"""Events of one run, counted for display and last words; the display.
 
 Counts may be added as fields: `ktsafe run --json` prints each by its name (`counts_as_json`), so a
-renamed field breaks scripts. `worth` is secret, `held_back` private.
+renamed field breaks scripts. `worth` is secret, `held_back` private; the display shows counts.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from ktsafe.stream.files.release_figures import ReleaseFigures
@@ -141,3 +143,45 @@ class Summary(Observer):
         self.counts.withheld[reason] += 1
         self.counts.why_withheld = why
         self.counts.phase = ""
+
+
+class _Line:
+    """Renders the counts as they stand at every refresh."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def __rich__(self) -> str:
+        counts = self._counts
+        parts = [f"{counts.records:,} records"]
+        if counts.lag is not None:
+            parts.append(f"{counts.lag:,} to go")
+        if counts.dead_letters:
+            parts.append(f"{counts.dead_letters.total():,} dead letters")
+        parts.append(f"{counts.n_published:,} releases")
+        if counts.phase:
+            parts.append(f"next one: {counts.phase} done")
+        return "ktsafe  " + " | ".join(parts)
+
+
+@contextmanager
+def live_display(summary: Summary, *, drain: bool) -> Iterator[None]:
+    """Show a run's counts meanwhile, with log lines above.
+
+    Only a draining run on a terminal shows it: a long-running service has its dashboards.
+    """
+    if not (drain and sys.stderr.isatty()):
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 -- for terminals only, and slow to load
+    from rich.live import Live  # noqa: PLC0415
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    with Live(
+        _Line(summary.counts),
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+        redirect_stderr=True,
+    ):
+        yield

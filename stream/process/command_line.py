@@ -1,15 +1,19 @@
-"""Options, questions and answers that all commands share.
+"""Options, questions, answers and progress that all commands share.
 
 Help texts may be reworded, for all commands at once (`make reference`). An option here has one
-meaning in every command; answers are printed by `say`, as text or as JSON.
+meaning in every command; answers are printed by `say`, as text or as JSON. How progress looks may
+be changed freely, on standard error only.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 import typer
@@ -141,3 +145,69 @@ def numbers(text: str, option: str) -> list[int]:
         return [int(value) for value in listed(text, option)]
     except ValueError as error:
         raise InvalidParams(f"{option} must be whole numbers with commas between them.") from error
+
+
+# Progress: a bar on terminals, else lines.
+
+Progress = Callable[[str, float], None]
+"""Told the phase, and the fraction of the work that is done."""
+
+SILENT_S: Final = 2.0
+"""What takes less needs no line."""
+LINES_S: Final = 10.0
+"""Seconds between lines where there is no terminal."""
+
+
+@contextmanager
+def phases(title: str) -> Iterator[Progress]:
+    """Give a `progress(phase, fraction_done)` callback: a bar on a terminal, else lines.
+
+    Both say how long the rest may take. Lines go to standard error, the first after two seconds,
+    and then every ten.
+    """
+    if not sys.stderr.isatty():
+        yield _lines(title)
+        return
+    from rich.console import Console  # noqa: PLC0415 -- for terminals only, and slow to load
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+
+        def progress(phase: str, done: float) -> None:
+            bar.update(task, description=f"{title}: {phase}", completed=done)
+
+        yield progress
+
+
+def _lines(title: str) -> Progress:
+    started = time.monotonic()
+    due = started + SILENT_S
+
+    def progress(phase: str, done: float) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now < due:
+            return
+        due = now + LINES_S
+        left = f", about {(now - started) * (1 - done) / done:.0f} s left" if done else ""
+        typer.echo(f"ktsafe: {title}: {phase}, {done:.0%}{left}", err=True)
+
+    return progress

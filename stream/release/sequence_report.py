@@ -37,7 +37,6 @@ from ktsafe.audit.sequence.figures import (
     Shares,
 )
 from ktsafe.audit.sequence.windows import SequenceAudit
-from ktsafe.stream.files.freshness_figures import over_time_in_words
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import (
     read_declared,
@@ -45,7 +44,7 @@ from ktsafe.stream.files.private_audits import (
     read_vacated,
     read_value_places,
 )
-from ktsafe.stream.files.release_figures import worth_in_words, worth_of
+from ktsafe.stream.files.release_figures import over_time_in_words, worth_in_words, worth_of
 from ktsafe.stream.files.releases_read import (
     Manifest,
     Release,

@@ -40,8 +40,7 @@ from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.maintenance.erasure import note
 from ktsafe.stream.monitoring.monitoring import status_board, status_server
-from ktsafe.stream.monitoring.progress import live_display
-from ktsafe.stream.monitoring.summary import Counts, Summary
+from ktsafe.stream.monitoring.summary import Counts, Summary, live_display
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import logs
 from ktsafe.stream.process.pool import Workers

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.connectors.base import Record
-from ktsafe.connectors.kafka_topics.consuming import FetchedRecords
+from ktsafe.connectors.kafka_topics.consumer import FetchedRecords
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka.consumer.fetcher import Fetcher  # isort: skip

@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA
+from ktsafe.graph.social_network import SOCIAL_FEED_SCHEMA
 from ops.broker.broker import free_ports
 from tests import feeds, running
 

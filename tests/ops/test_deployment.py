@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA
+from ktsafe.graph.social_network import SOCIAL_FEED_SCHEMA
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import Exit

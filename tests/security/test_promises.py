@@ -23,7 +23,7 @@ from ktsafe.assess.attacks import Case, ids_removed, run
 from ktsafe.assess.releases.attacks import NAMES
 from ktsafe.assess.report.words import NOT_COVERED, parameters
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.stream.files.releases_write import ALONE, TOGETHER
 
 ROOT = Path(__file__).parents[2]

@@ -272,7 +272,7 @@ def risk_curve(
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> case = Case(graph, *ids_removed(graph, rng))

@@ -66,7 +66,7 @@ def friends_degrees(
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 800, rng=rng)
     >>> history = History.of(Case(graph, *ids_removed(graph, rng)))

@@ -77,7 +77,7 @@ def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> found = one_hop(Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10))
@@ -240,7 +240,7 @@ def two_hops(case: Case, params: PrivacyParams) -> list[Result]:
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 500, rng=rng)
     >>> found = two_hops(Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10))
@@ -340,7 +340,7 @@ def structure(case: Case, params: PrivacyParams) -> list[Result]:
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> *_, h2 = structure(Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10))

@@ -60,7 +60,7 @@ def own_account(case: Case, rng: np.random.Generator) -> list[Result]:
     Examples
     --------
     >>> from ktsafe.assess.attacks import ids_removed
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> value, _ = own_account(Case(graph, *ids_removed(graph, rng)), rng)

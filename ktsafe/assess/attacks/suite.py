@@ -157,7 +157,7 @@ def run(
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> case = Case(graph, *ids_removed(graph, rng))
@@ -201,7 +201,7 @@ def run_each(
     Examples
     --------
     >>> from ktsafe.assess.attacks import Case, ids_removed
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
     >>> case = Case(graph, *ids_removed(graph, rng))
@@ -290,7 +290,7 @@ def run_sequence(
     The same graph twice, under the same ids, and nothing hidden:
 
     >>> from ktsafe.assess.attacks import Case, History, ids_removed
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(100, 600, rng=rng)
     >>> case, ids, persons = Case(graph, *ids_removed(graph, rng)), np.arange(100), np.arange(100)

@@ -21,7 +21,6 @@ from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.report_texts import new_file, text_of
 from ktsafe.stream.maintenance.cold_kernels import compile_first
-from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     Columns,
     Edges,
@@ -32,6 +31,7 @@ from ktsafe.stream.process.command_line import (
     SchemaFile,
     Vertices,
     numbers,
+    phases,
     say,
     words_of,
 )

@@ -18,7 +18,6 @@ from ktsafe.stream.commands.verify import judged_together
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.report_texts import check_page, new_file, now
 from ktsafe.stream.maintenance.cold_kernels import compile_judges
-from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     FiguresSeed,
     Json,
@@ -26,6 +25,7 @@ from ktsafe.stream.process.command_line import (
     Releases,
     Truth,
     TruthSchema,
+    phases,
     say,
 )
 

@@ -25,20 +25,18 @@ from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.report_texts import check_page
 from ktsafe.stream.maintenance.cold_kernels import compiling_first
-from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import JsonAtEnd, hurried, say
+from ktsafe.stream.process.command_line import JsonAtEnd, hurried, phases, say
 
 if TYPE_CHECKING:
     from ktsafe.assess.releases.worth import Worth
-    from ktsafe.graph.datasets import SocialNetwork
-    from ktsafe.graph.datasets.social_network import Event
+    from ktsafe.graph.social_network import Event, SocialNetwork
     from ktsafe.stream.config.settings import Settings
 
 JOINING: Final = 0.08
 """Newcomers in a year, as a share of the people at the beginning."""
 
 RATES: Final = {"ties": 10.0, "tie_removals": 4.0, "attribute_changes": 5.0, "departures": 0.5}
-"""Mean number of events in the year per newcomer, see `ktsafe.graph.datasets.FeedRates`."""
+"""Mean number of events in the year per newcomer, see `ktsafe.graph.social_network.FeedRates`."""
 
 CONFIG = """\
 # Written by `ktsafe demo`; run it again with: ktsafe run {path} --drain
@@ -166,7 +164,7 @@ def _feed(
     """Write or send a made-up feed: people join, change, leave."""
     import numpy as np
 
-    from ktsafe.graph.datasets import social_feed
+    from ktsafe.graph.social_network import social_feed
 
     is_topic = to.suffix == ".toml"
     if not is_topic and not to.name.endswith((".jsonl", ".jsonl.gz")):
@@ -229,7 +227,7 @@ def _generate(home: Path, feed: Path, people: int, days: int, seed: int) -> None
     """Write a network as two files, and its future as a feed."""
     import numpy as np
 
-    from ktsafe.graph.datasets import FeedRates, SocialNetwork, life
+    from ktsafe.graph.social_network import FeedRates, SocialNetwork, life
 
     typer.echo(f"generating a social network of {people:,} people, and {days:,} days", err=True)
     network = SocialNetwork(np.random.default_rng(seed))
@@ -267,7 +265,7 @@ def _import(home: Path, settings: Settings) -> None:
     The feed goes on where the files end.
     """
     from ktsafe.connectors.base import TopicPartition
-    from ktsafe.graph.datasets.social_network import START
+    from ktsafe.graph.social_network import START
     from ktsafe.stream.config.connector_tables import FILES_TOPIC
     from ktsafe.stream.maintenance import state_import
     from ktsafe.stream.service import assembly

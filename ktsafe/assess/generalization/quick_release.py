@@ -98,7 +98,7 @@ def estimated_worth(graph: AttributedGraph, params: PrivacyParams) -> tuple[floa
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
     >>> f1, people = estimated_worth(graph, PrivacyParams(k=5))
     >>> 0.5 < f1 < 1, people

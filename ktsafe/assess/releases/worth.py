@@ -22,9 +22,8 @@ from ktsafe.audit import Overlap, Usefulness, trace, usefulness
 from ktsafe.audit.changes_by_age import AGES, RECENT, AgedFigures
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.files.audit_model import Attacks, Audit, Utility
-from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
 from ktsafe.stream.files.private_audits import read_owners, read_value_places
-from ktsafe.stream.files.release_figures import watched_of
+from ktsafe.stream.files.release_figures import over_time_in_words, watched_of, worth_over_time
 from ktsafe.stream.files.releases_read import Release, read_release, release_folders
 from ktsafe.stream.files.report_texts import cost_in_words, text_of
 from ktsafe.verify import verify

@@ -26,8 +26,7 @@ from ktsafe.audit.changes_by_age import RECENT
 from ktsafe.audit.cost import share
 from ktsafe.audit.privacy_figures import GroupOfBand
 from ktsafe.stream.files.audit_model import Audit, Utility
-from ktsafe.stream.files.freshness_figures import worth_over_time
-from ktsafe.stream.files.release_figures import sharpest, watched_of
+from ktsafe.stream.files.release_figures import sharpest, watched_of, worth_over_time
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.files.report_texts import text_of
 from ktsafe.stream.files.verdict import (

@@ -109,7 +109,7 @@ def changes_between(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0))
     >>> some = np.arange(99)
     >>> changes = changes_between(graph, np.arange(100), graph.subgraph(some), some)

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AttributedGraph
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 
 SEED = 0
 SMALL = (1_000, 5_000)

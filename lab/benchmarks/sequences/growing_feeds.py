@@ -12,7 +12,7 @@ import numpy as np
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.assess.commands.demo import JOINING, RATES
-from ktsafe.graph.datasets import FeedRates, SocialNetwork, life, social_feed
+from ktsafe.graph.social_network import FeedRates, SocialNetwork, life, social_feed
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.benchmarks.bench_sequence import churn
 from tests.feeds import Event, Slot, slots_of, time_us

@@ -20,7 +20,6 @@ from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.report_texts import check_page, new_file, now, text_of
 from ktsafe.stream.maintenance.cold_kernels import compile_first
-from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     Edges,
     FiguresSeed,
@@ -29,6 +28,7 @@ from ktsafe.stream.process.command_line import (
     Vertices,
     listed,
     numbers,
+    phases,
 )
 from ktsafe_lab.compare import comparison
 from ktsafe_lab.compare.comparison import Cell, Row, Task

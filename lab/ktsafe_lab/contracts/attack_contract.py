@@ -10,7 +10,7 @@ import pytest
 from ktsafe.assess.attacks import Case, Result, ids_removed
 from ktsafe.assess.attacks.suite import Attack
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.params import PrivacyParams
 
 PARAMS = PrivacyParams(k=5)

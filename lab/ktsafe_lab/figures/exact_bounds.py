@@ -48,7 +48,7 @@ def degree_bound(graph: AttributedGraph, params: PrivacyParams) -> int:
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets.synthetic import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
     >>> 0 < degree_bound(graph, PrivacyParams(k=5)) < graph.n_edges
     True

@@ -24,8 +24,8 @@ from ktsafe import (
 from ktsafe.anonymization.request import Request
 from ktsafe.assess.attacks.alignment import seeds
 from ktsafe.assess.attacks.common.case import Case
-from ktsafe.graph.datasets import uniform
 from ktsafe.graph.numbering import edge_keys
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.alignment import _aligned_core as core
 from ktsafe_lab.alignment import parts as alignment_parts
 from ktsafe_lab.alignment.aligned_strategy import seated

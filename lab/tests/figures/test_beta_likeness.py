@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.figures.beta_likeness import beta_figures
 from tests.ktsafe.small_graphs import graphs
 

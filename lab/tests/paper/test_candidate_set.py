@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.paper import _growing_core as growing_core
 from ktsafe_lab.paper import _kt_tree_as_published_core as core
 from ktsafe_lab.paper._kt_tree_as_published_core import KtTree

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import Infeasible, PrivacyParams
 from ktsafe.anonymization.request import Request
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.kl_graph import degree_sequence, kl_graph
 from ktsafe_lab.strategies import unverified

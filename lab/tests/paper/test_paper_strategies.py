@@ -9,7 +9,7 @@ import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
 from ktsafe.anonymization.request import Request
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe_lab.paper.paper_strategies import ByThePaper

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.paper.cost_model import (
     CostModel,
     nearest_means,

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe_lab.paper.graph_generation import near_optimal
 from ktsafe_lab.paper.subgraph import ExpandedSubgraph
 from ktsafe_lab.paper.vertex_generation import (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization.request import Request
-from ktsafe.graph.datasets.synthetic import uniform
 from ktsafe.graph.numbering import edge_keys
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 from ktsafe_lab.by_attribute.attribute_strategy import exact_edges
 from ktsafe_lab.tolerant.search import undone

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
 from ktsafe.anonymization.anonymization import Anonymized, AnonymizeOptions, anonymize
 from ktsafe.anonymization.request import Effort
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from tests.ktsafe.anonymization.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 

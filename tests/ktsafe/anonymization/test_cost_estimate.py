@@ -8,7 +8,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
 from ktsafe.anonymization.anonymization import exact_release
 from ktsafe.anonymization.request import Request
 from ktsafe.assess.generalization.quick_release import estimated_worth
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 
 
 def test_an_estimate_is_near_what_a_release_is_worth() -> None:

@@ -14,7 +14,7 @@ from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.anonymization import pair_edges, rewiring
 from ktsafe.anonymization.anonymization import exact_release
 from ktsafe.anonymization.request import Request
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 from tests.ktsafe.anonymization.graphs import as_set, graph_of, graphs, rows, treated
 

@@ -12,7 +12,7 @@ from ktsafe import AttributedGraph, InvalidGraph, PrivacyParams, anonymize
 from ktsafe.anonymization.anonymization import Anonymized, of_purpose, places_of_values
 from ktsafe.anonymization.request import AnonymizeOptions, Values
 from ktsafe.audit import audit_release, trace
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.verify import verify_graph
 
 PARAMS = PrivacyParams(k=5, alpha="1/5")

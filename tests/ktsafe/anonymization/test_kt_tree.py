@@ -11,7 +11,7 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.anonymization import _kt_tree_core as core
 from ktsafe.anonymization import kt_tree as module
 from ktsafe.anonymization.kt_tree import cohorts_of, neighbour_counts
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from tests.ktsafe.anonymization.graphs import graphs, rows
 
 

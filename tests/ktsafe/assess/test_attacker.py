@@ -22,8 +22,8 @@ from ktsafe import PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, Result, ids_removed, run, suite
 from ktsafe.assess.attacks.membership import OF_PEOPLE as MEMBERSHIP
 from ktsafe.assess.generalization.quick_release import afresh, membership
-from ktsafe.assess.service import attacker
-from ktsafe.assess.service.attacker import Attacker
+from ktsafe.assess.releases import attacker
+from ktsafe.assess.releases.attacker import Attacker
 from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
 from ktsafe.audit.freshness import Differences
@@ -464,7 +464,7 @@ LOADED_LATE = """
 import sys, threading
 import numpy as np
 from ktsafe import PrivacyParams
-from ktsafe.assess.service.attacker import Attacker
+from ktsafe.assess.releases.attacker import Attacker
 from ktsafe.assess.utility import results_told
 from ktsafe.audit import Traced
 from ktsafe.stream.assessment import AttackSettings, GatedRelease

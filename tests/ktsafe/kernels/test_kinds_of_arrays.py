@@ -12,7 +12,7 @@ from numba.types import Array
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.anonymization import rewiring
 from ktsafe.audit import audit_release
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 
 
 def kinds() -> set[tuple[str, str]]:

@@ -17,7 +17,7 @@ ANONYMIZE = """
 import sys
 import numpy as np
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 rng = np.random.default_rng(2)
 graph = uniform(100, 500, n_tuples=4, rng=rng)
 anonymize(graph, PrivacyParams(k=4), rng=rng, options=AnonymizeOptions("fast"))

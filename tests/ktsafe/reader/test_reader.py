@@ -20,7 +20,7 @@ import pytest
 
 import ktsafe
 from ktsafe import AttributedGraph, InvalidParams
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.reader import FIGURES, Estimate, NotARelease, Releases, StudiedRelease
 from ktsafe.reader.estimates import possible
 from ktsafe.statistics import MICRO, SecretBytes, TrueChanges, noisy_tables

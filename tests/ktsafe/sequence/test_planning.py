@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph, Schema
 from ktsafe.anonymization.request import Aim
 from ktsafe.anonymization.rewiring import SUPPORT, closeness
-from ktsafe.graph.datasets import social_feed
+from ktsafe.graph.social_network import social_feed
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence import pairs as next_edges
 from ktsafe.sequence.memory.current_release import Current

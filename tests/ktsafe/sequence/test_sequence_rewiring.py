@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.graph import AttributedGraph
-from ktsafe.graph.datasets import FeedRates, SocialNetwork
 from ktsafe.graph.numbering import edge_keys
+from ktsafe.graph.social_network import FeedRates, SocialNetwork
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions, planning
 from ktsafe.sequence.memory.current_release import NumberList
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie

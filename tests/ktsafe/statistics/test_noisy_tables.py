@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ktsafe import AttributedGraph
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.statistics import (
     DEGREE_BINS,
     MICRO,

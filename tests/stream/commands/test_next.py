@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, social_feed
+from ktsafe.graph.social_network import SOCIAL_FEED_SCHEMA, social_feed
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from tests.dumps import at_slots, net_feed, write_dump

@@ -6,10 +6,12 @@ import msgspec
 
 from ktsafe.stream.commands.running import lines_of
 from ktsafe.stream.files.audit_model import StatisticsBudget
-from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import (
+    FRESHNESS,
+    FRESHNESS_AGES,
     Attacked,
     CandidateFigures,
+    FreshnessFigures,
     ReleaseFigures,
     Secrets,
 )

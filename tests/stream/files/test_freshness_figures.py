@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ktsafe.assess.releases.worth import describe_life, over_releases
-from ktsafe.stream.files.freshness_figures import (
+from ktsafe.stream.files.release_figures import (
     FRESHNESS,
     FRESHNESS_AGES,
     FreshnessFigures,

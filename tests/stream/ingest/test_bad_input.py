@@ -135,5 +135,5 @@ def test_ingest_waits_while_the_disk_of_dead_letters_is_full(tmp_path, monkeypat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("ktsafe.connectors.files.sinks.os.fsync", full)
+        patch.setattr("ktsafe.connectors.letters.os.fsync", full)
         letters_after_an_outage(tmp_path, letters, patch.undo)

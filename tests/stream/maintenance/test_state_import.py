@@ -11,7 +11,7 @@ import pytest
 from ktsafe import Schema
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA as SCHEMA
+from ktsafe.graph.social_network import SOCIAL_FEED_SCHEMA as SCHEMA
 from ktsafe.state.bulk_load import BulkLoad
 from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
 from ktsafe.state.database import Database

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ktsafe.graph.datasets import SOCIAL_FEED_SCHEMA, social_feed
+from ktsafe.graph.social_network import SOCIAL_FEED_SCHEMA, social_feed
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.monitoring.metrics import PrometheusMetrics
 from ktsafe.stream.monitoring.monitoring import status_server

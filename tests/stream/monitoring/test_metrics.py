@@ -12,10 +12,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
 from ktsafe.stream.files.audit_model import StatisticsBudget
-from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import (
+    FRESHNESS,
+    FRESHNESS_AGES,
     Attacked,
     CandidateFigures,
+    FreshnessFigures,
     ReleaseFigures,
     Secrets,
 )

@@ -7,7 +7,7 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.audit import Traced, trace
 from ktsafe.audit.changes_by_age import ToldFreshness
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions
 from ktsafe.stream.release.true_changes import Following
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.ledger import ReleaseRecord, Status
 from ktsafe.stream.files.release_tables import STATISTICS, Spent

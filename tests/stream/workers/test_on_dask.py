@@ -16,7 +16,7 @@ from distributed import Security
 from ktsafe import PrivacyParams
 from ktsafe.anonymization.anonymization import exact_release
 from ktsafe.anonymization.request import Request
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.stream.config.connector_kinds import check_scheduler
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.process import on_dask

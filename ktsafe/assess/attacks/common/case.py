@@ -221,7 +221,7 @@ def ids_removed(
 
     Examples
     --------
-    >>> from ktsafe.graph.datasets import uniform
+    >>> from ktsafe.graph.synthetic import uniform
     >>> graph = uniform(100, 300, rng=np.random.default_rng(0))
     >>> shown, behind = ids_removed(graph, np.random.default_rng(0))
     >>> bool((shown.degrees == graph.degrees[behind]).all())

@@ -8,7 +8,7 @@ import pytest
 from ktsafe.assess.attacks import ATTACKS, Case, Result, attack_named, ids_removed, run
 from ktsafe.assess.attacks.suite import GROUP
 from ktsafe.errors import InvalidParams
-from ktsafe.graph.datasets.synthetic import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.params import PrivacyParams
 from ktsafe_lab.contracts import AttackContract
 from tests import plug_ins

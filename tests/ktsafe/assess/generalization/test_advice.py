@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
 from ktsafe.anonymization.request import MIN_F1
+from ktsafe.assess.commands.hooks import HOOKS
 from ktsafe.assess.generalization.advice import (
     ENOUGH,
     WORTH,
@@ -23,7 +24,6 @@ from ktsafe.assess.generalization.advice import (
     made,
 )
 from ktsafe.assess.generalization.lattice import Lattice, to_check
-from ktsafe.assess.service.hooks import HOOKS
 
 PARAMS = PrivacyParams(k=5, alpha="1/2")
 GOES_ON = {"always": lambda _what, _done: True, "never": lambda _what, _done: False}

@@ -19,7 +19,7 @@ from ktsafe.assess.report.page import COUNT_MIN, page, public_content
 from ktsafe.assess.report.words import parameters
 from ktsafe.audit.changes_by_age import RECENT
 from ktsafe.stream.files.audit_model import Audit, Utility
-from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
+from ktsafe.stream.files.release_figures import FRESHNESS_AGES
 from tests.ktsafe.assess.report.examples import PARAMS, Page, figures, private, put, told
 
 

@@ -22,7 +22,7 @@ from ktsafe.audit.changes_by_age import (
     ToldFreshness,
 )
 from ktsafe.audit.release_audit import Size, Sizes
-from ktsafe.graph.datasets import uniform
+from ktsafe.graph.synthetic import uniform
 from ktsafe.stream.files.audit_model import Audit, Utility
 from tests.ktsafe.assess.report.examples import figures, graph, told
 

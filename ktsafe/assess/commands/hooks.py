@@ -69,7 +69,7 @@ class Hooks(Assessment):
 
     def check(self, settings: AttackSettings) -> Check:
         """Begin to attack releases."""
-        from ktsafe.assess.service.attacker import Attacker
+        from ktsafe.assess.releases.attacker import Attacker
 
         return Attacker(settings)
 

@@ -11,14 +11,14 @@ import pytest
 
 from ktsafe import MISSING, InvalidGraph
 from ktsafe.assess.utility import as_networkit, communities, modularity, structure
-from ktsafe.graph.datasets import (
+from ktsafe.graph.social_network import (
     SOCIAL_FEED_SCHEMA,
     FeedRates,
     SocialNetwork,
     life,
     social_feed,
-    uniform,
 )
+from ktsafe.graph.synthetic import uniform
 
 
 def test_graphs_have_the_asked_size() -> None:

@@ -1,28 +1,22 @@
-"""Sinks of files: releases as folders, and dead letters.
+"""Releases as folders, `<folder>/<release_id>/`: published, and read back.
 
 Pauses and hints may be changed. A release appears whole under its name or not at all, with no time
-but its own; a letter is on disk before `write` returns (tests/connectors/test_file_releases.py,
-test_file_letters.py).
+but its own (tests/connectors/test_file_releases.py).
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import re
 import shutil
 import threading
-from base64 import b64decode, b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-
-import msgspec
 
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import (
     MANIFEST,
     WITHDRAWN,
-    DeadLetter,
     Misconfigured,
     PublishedRelease,
     ReleaseBundle,
@@ -30,16 +24,6 @@ from ktsafe.connectors.base import (
     Unavailable,
 )
 from ktsafe.connectors.bundles import digest_regular, is_safe_name, read_regular
-from ktsafe.connectors.letters import (
-    DEAD_LETTER_BYTES_MAX,
-    PREFIX,
-    Letter,
-    error_fields,
-    keep,
-    unescaped,
-)
-
-# Publishes releases as folders, `<folder>/<release_id>/`, and reads them back.
 
 LOCK = ".lock"
 TEMPORARY = ".tmp-"
@@ -234,161 +218,3 @@ class FileReleaseReader:
             marker = read_regular(origin / WITHDRAWN, bundles.MANIFEST_BYTES_MAX)
             bundles.lay_marker(bundle.folder, marker)
         return bundle
-
-
-# A file of dead letters: one JSON object per line.
-
-
-class FileDeadLetterSink:
-    """Appends dead letters to a file. Implements `ktsafe.connectors.base.DeadLetterSink`.
-
-    Each line is an object with Kafka Connect's error fields (`__connect.errors.topic`,
-    `.partition`, `.offset`, `.exception.class.name` (the reason), ...), in base64 `key`, `value`
-    and `headers`, and `length`. Where the value was longer than the bound, `value` is its prefix
-    and `sha256` that of the whole. A letter may come twice after a crash: readers drop repeats by
-    topic, partition and offset. The file holds personal data as it came in, hence mode 0600.
-    """
-
-    def __init__(self, path: Path, *, dead_letter_bytes_max: int = DEAD_LETTER_BYTES_MAX) -> None:
-        self._path = path
-        self._bytes_max = dead_letter_bytes_max
-        self._file: int | None = None
-
-    def write(self, letters: Sequence[DeadLetter]) -> None:
-        """Append `letters` and sync.
-
-        What a failed write left behind is cut off again.
-        """
-        lines = b"".join(self._line(letter) for letter in letters)
-        try:
-            file = self._opened()
-            end = os.lseek(file, 0, os.SEEK_END)
-            try:
-                _write_all(file, lines)
-                os.fsync(file)
-            except OSError:
-                os.ftruncate(file, end)
-                raise
-        except OSError as error:
-            hint = f"could not be written ({error.strerror}). Free space or restore access."
-            raise Unavailable("write dead letters", str(self._path), hint) from None
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-    def _opened(self) -> int:
-        if self._file is not None and not self._in_place(self._file):
-            self.close()
-        if self._file is None:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-            _cut_unfinished_line(self._file)
-        return self._file
-
-    def _in_place(self, file: int) -> bool:
-        """Whether the open file still bears its name.
-
-        A removed or rotated one is read no more.
-        """
-        try:
-            return os.path.samestat(os.fstat(file), self._path.stat())
-        except FileNotFoundError:
-            return False
-
-    def _line(self, letter: DeadLetter) -> bytes:
-        record = letter.record
-        kept = keep(record, self._bytes_max)
-        fields: Letter = {f"{PREFIX}{name}": value for name, value in error_fields(letter).items()}
-        fields["key"] = None if record.key is None else _text(record.key[: self._bytes_max])
-        fields["value"] = None if kept is None else _text(kept.data)
-        if kept is not None:
-            fields["length"] = kept.length
-            if kept.sha256 is not None:
-                fields["sha256"] = kept.sha256
-        fields["headers"] = [[name, _text(value)] for name, value in record.headers]
-        return msgspec.json.encode(fields) + b"\n"
-
-
-def blank_dead_letters(path: Path, words: Sequence[bytes]) -> int:
-    """Empty a file's letters that hold one of `words`; count them.
-
-    It is one step.
-
-    Words count where no letter, digit, "_" or "-" adjoins them, also where JSON writes them with
-    escapes, in an envelope inside another too. Where a record came from and why it was refused
-    stays. Nobody may be writing meanwhile.
-    """
-    any_of = b"|".join(re.escape(word) for word in words)
-    pattern = re.compile(rb"(?<![\w-])(?:" + any_of + rb")(?![\w-])")
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
-        return 0
-    kept = [_blanked(line, pattern) for line in lines]
-    changed = [new for new, old in zip(kept, lines, strict=True) if new is not old]
-    if changed:
-        partial = path.with_name(path.name + ".partial")
-        file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            _write_all(file, b"".join(kept))
-            os.fsync(file)
-        finally:
-            os.close(file)
-        partial.replace(path)
-    # The end of a write that was never confirmed goes without being a letter.
-    return sum(map(bool, changed))
-
-
-def _blanked(line: bytes, pattern: re.Pattern[bytes]) -> bytes:
-    if not line.endswith(b"\n"):
-        return b""
-    letter = msgspec.json.decode(line, type=Letter)
-    texts = [letter.get("key"), letter.get("value"), *(text for _, text in letter["headers"])]
-    if not any(_holds(b64decode(text), pattern) for text in texts if text):
-        return line
-    letter |= {"key": None, "value": None, "headers": []}
-    return msgspec.json.encode(letter) + b"\n"
-
-
-def _holds(data: bytes, pattern: re.Pattern[bytes]) -> bool:
-    """Whether a record holds a word, as it is or under escapes.
-
-    Records may be no JSON at all.
-    """
-    while not pattern.search(data):
-        former, data = data, unescaped(data)
-        if data == former:
-            return False
-    return True
-
-
-def _text(data: bytes) -> str:
-    return b64encode(data).decode()
-
-
-def _write_all(file: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
-
-
-def _cut_unfinished_line(file: int) -> None:
-    """Cut off a line that a crash left without its newline.
-
-    It was never confirmed.
-    """
-    end = os.lseek(file, 0, os.SEEK_END)
-    step = 64 * 1024
-    at = end
-    while at > 0:
-        start = max(0, at - step)
-        newline = os.pread(file, at - start, start).rfind(b"\n")
-        if newline >= 0:
-            at = start + newline + 1
-            break
-        at = start
-    if at < end:
-        os.ftruncate(file, at)

@@ -1,4 +1,4 @@
-"""Records of a consumer from bytes, and the offsets of its group.
+"""The consumer of events: its records, from bytes, and its group's offsets.
 
 Intervals may be tuned. Records must be those that kafka-python itself would read, which
 tests/connectors/test_fetched_records.py compares; offsets of the group are for lag tools alone, and
