@@ -55,7 +55,7 @@ _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _SHA256: Final = re.compile(rb"[0-9a-f]{64}")
 
 Letter = dict[str, Any]
-"""A letter with all its fields, as a line of JSON."""
+"""A line of JSON: `error_fields` behind `PREFIX`, and content. Anybody may add to a topic's."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

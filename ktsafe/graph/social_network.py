@@ -16,13 +16,23 @@ import datetime
 import math
 import random
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
 
 from ktsafe.graph import AttributedGraph, Schema
 
-Event = dict[str, Any]
+
+class FeedEvent(TypedDict, total=False):
+    """An event of a made-up feed, as the service reads it."""
+
+    type: str
+    id: str
+    attributes: dict[str, str | None]
+    source: str
+    target: str
+    time: str
+
 
 GENDERS: Final = (("f", 49), ("m", 48), ("x", 3))
 AGE_BANDS: Final = (("13-17", 9), ("18-24", 24), ("25-34", 28), ("35-49", 23), ("50+", 16))
@@ -124,7 +134,7 @@ class SocialNetwork:
         graph = AttributedGraph.from_columns(schema, columns, edges)
         return graph, [_name(person) for person in order]
 
-    def join(self) -> Event:
+    def join(self) -> FeedEvent:
         """Let a person join."""
         dice, person = self.dice, self._n_joined
         self._n_joined += 1
@@ -142,10 +152,10 @@ class SocialNetwork:
         attributes = dict(self._attributes[person])
         return {"type": "vertex.upsert", "id": _name(person), "attributes": attributes}
 
-    def between_joins(self, rates: FeedRates) -> list[Event]:
+    def between_joins(self, rates: FeedRates) -> list[FeedEvent]:
         """Let happen, in random order, what happens until the next person joins."""
         dice = self.dice
-        actions: list[Callable[[FeedRates], Event | None]] = [
+        actions: list[Callable[[FeedRates], FeedEvent | None]] = [
             *[self._tie] * _poisson(rates.ties, dice),
             *[self._untie] * _poisson(rates.tie_removals, dice),
             *[self._change] * _poisson(rates.attribute_changes, dice),
@@ -186,7 +196,7 @@ class SocialNetwork:
             for name in ("gender", "age_band")
         )
 
-    def _tie(self, rates: FeedRates) -> Event | None:
+    def _tie(self, rates: FeedRates) -> FeedEvent | None:
         if len(self._present) < 2:
             return None
         recent = self._present[-1 - self.dice.randrange(min(len(self._present), LATEST))]
@@ -205,7 +215,7 @@ class SocialNetwork:
             return {"type": "edge.add", "source": _name(person), "target": _name(other)}
         return None
 
-    def _untie(self, _rates: FeedRates) -> Event | None:
+    def _untie(self, _rates: FeedRates) -> FeedEvent | None:
         if not self._edges:
             return None
         one, other = edge = self.dice.choice(self._edges)
@@ -221,7 +231,7 @@ class SocialNetwork:
         self._neighbours[edge[0]].remove(edge[1])
         self._neighbours[edge[1]].remove(edge[0])
 
-    def _change(self, _rates: FeedRates) -> Event | None:
+    def _change(self, _rates: FeedRates) -> FeedEvent | None:
         if not self._present:
             return None
         person, point = self._somebody(), self.dice.random()
@@ -239,7 +249,7 @@ class SocialNetwork:
         self._attributes[person] |= attributes
         return {"type": "vertex.upsert", "id": _name(person), "attributes": attributes}
 
-    def _leave(self, _rates: FeedRates) -> Event | None:
+    def _leave(self, _rates: FeedRates) -> FeedEvent | None:
         if not self._present:
             return None
         # A person with few friends leaves sooner.
@@ -296,7 +306,7 @@ def social_feed(
     rng: np.random.Generator,
     start: datetime.datetime = START,
     rates: FeedRates | None = None,
-) -> Iterator[Event]:
+) -> Iterator[FeedEvent]:
     """Yield the events of a network that grows from nothing, by time.
 
     Parameters
@@ -327,7 +337,7 @@ def life(
     days: int,
     start: datetime.datetime = START,
     rates: FeedRates | None = None,
-) -> Iterator[Event]:
+) -> Iterator[FeedEvent]:
     """Let a network live on, in place, and yield its events.
 
     Parameters
@@ -358,7 +368,7 @@ def life(
     """
     dice, rates = network.dice, rates or FeedRates()
 
-    def spread(events: list[Event], begin_s: float, end_s: float) -> Iterator[Event]:
+    def spread(events: list[FeedEvent], begin_s: float, end_s: float) -> Iterator[FeedEvent]:
         """Spread events over a stretch of time, keeping their order."""
         moments = sorted(begin_s + (end_s - begin_s) * dice.random() for _ in events)
         for event, moment in zip(events, moments, strict=True):

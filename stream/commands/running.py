@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +25,7 @@ from ktsafe.state.store_base import StateLocked
 from ktsafe.stream.config.places import STORE, check_there
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.release_figures import (
+    ReleaseFigures,
     budget_in_words,
     freshness_in_words,
     over_time_in_words,
@@ -32,11 +33,11 @@ from ktsafe.stream.files.release_figures import (
     worth_in_words,
 )
 from ktsafe.stream.files.report_texts import text_of
-from ktsafe.stream.files.verdict import found_wanting
+from ktsafe.stream.files.verdict import Finding, found_wanting
+from ktsafe.stream.monitoring.diagnosis import ProblemReport, Report
 from ktsafe.stream.process.command_line import (
     Config,
     Json,
-    Report,
     Wait,
     Yes,
     ask_first,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from ktsafe.connectors.letters import Letter
     from ktsafe.state.store import GraphStore
     from ktsafe.stream.config.settings import Settings
+    from ktsafe.stream.maintenance.erasure import ErasureReport
 
 RELEASES_SHOWN = 5
 
@@ -77,13 +79,11 @@ def status(
     if dead_letters:
         return _print_letters(settings, as_json=as_json)
     private = places.private_folder(settings)
-    report = ask(private, "status", patience_s=wait)
-    running = report is not None
-    if report is None:
-        report = _at_rest(private)
+    running = ask(private, "status", Report, patience_s=wait)
+    report = running or _at_rest(private)
     found = found_wanting(places.audit_folder(settings))
-    report["found_wanting"] = msgspec.to_builtins(found)
-    say(report, "\n".join(lines_of(report)), as_json=as_json)
+    told = {**msgspec.structs.asdict(report), "found_wanting": found}
+    say(told, "\n".join(lines_of(report, found)), as_json=as_json)
     return Exit.OK if running else Exit.UNAVAILABLE
 
 
@@ -117,7 +117,27 @@ def letter_text(letter: Letter) -> str:
     return "".join(c if c.isprintable() else "?" for c in f"{place}  {reason}  {value}")
 
 
-def _at_rest(private: Path) -> Report:
+class KnownRelease(msgspec.Struct, frozen=True):
+    """A release as the ledger has it."""
+
+    release_id: str
+    nominal_time: str
+    status: str
+    vertices: int
+    edges: int
+
+
+class AtRest(msgspec.Struct, frozen=True):
+    """What the state of a service tells that does not answer."""
+
+    state: str
+    sequence_id: str | None = None
+    offsets: dict[str, int] = {}
+    releases: Sequence[KnownRelease] = ()
+    problems: Sequence[ProblemReport] = ()
+
+
+def _at_rest(private: Path) -> AtRest:
     """Return what the state of a service tells that does not answer."""
     from ktsafe.state.inspection import overview
     from ktsafe.stream.config.places import check_finished
@@ -125,66 +145,67 @@ def _at_rest(private: Path) -> Report:
 
     check_finished(private)
     if not (private / STORE).is_dir():
-        return {"state": "never run", "releases": [], "problems": []}
+        return AtRest("never run")
     found = overview(private / STORE)
-    return {
-        "state": "not running, or starting",
-        "sequence_id": found.sequence and found.sequence.sequence_id,
-        "offsets": {f"{topic}:{p}": at.next_offset for (topic, p), at in found.positions.items()},
-        "releases": [
-            {
-                "release_id": release.release_id,
-                "nominal_time": rfc3339(release.slot_us),
-                "status": str(release.status),
-                "vertices": release.n_vertices,
-                "edges": release.n_edges,
-            }
+    return AtRest(
+        state="not running, or starting",
+        sequence_id=found.sequence and found.sequence.sequence_id,
+        offsets={f"{topic}:{p}": at.next_offset for (topic, p), at in found.positions.items()},
+        releases=[
+            KnownRelease(
+                release.release_id,
+                rfc3339(release.slot_us),
+                str(release.status),
+                release.n_vertices,
+                release.n_edges,
+            )
             for release in reversed(found.releases[-RELEASES_SHOWN:])
         ],
-        "problems": [],
-    }
+    )
 
 
-def lines_of(report: Report) -> list[str]:
-    """Return the lines of a report of a service."""
-    lines = [f"service   {report['state']}"]
-    if feed := report.get("feed"):
-        lag = text_of(feed["lag"], ",", "unknown")
-        dead = sum(feed["dead_letters"].values())
-        lines.append(f"feed      {feed['records']:,} records, {lag} to go, {dead:,} dead letters")
-    lines += [f"feed      {at} at {n:,}" for at, n in report.get("offsets", {}).items()]
-    if report.get("building"):
-        lines.append(f"release   one is being made: {report['building']} done")
-    for release in report["releases"][:RELEASES_SHOWN]:
-        size = f"{release['vertices']:,} vertices, {release['edges']:,} edges"
-        lines.append(f"release   {release['release_id']}: {size}")
-        if budget := release.get("statistics"):
-            lines.append(f"          {budget_in_words(budget)}")
-        secrets = release.get("secrets") or {}
-        if safety := safety_in_words(secrets):
-            lines.append(f"          {safety}")
-        if worth := worth_in_words(secrets.get("worth", {})):
-            lines.append(f"          {worth}")
-        if (fresh := secrets.get("freshness")) and (follows := freshness_in_words(fresh)):
-            lines.append(f"          {follows}")
-    worths = [(release.get("secrets") or {}).get("worth", {}) for release in report["releases"]]
-    if mean := over_time_in_words(worths):
-        lines.append(f"worth     {mean}")
-    if withheld := report.get("withheld"):
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in withheld.items())
-        lines.append(f"withheld  {reasons}; the last release stands")
-    lines += _wanting(report.get("found_wanting", {}))
-    for problem in report["problems"]:
-        lines.append(f"wrong     {problem['says']}")
-        lines.append(f"          {problem['do']}")
-    return lines
+def lines_of(report: Report | AtRest, wanting: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
+    """Yield the lines of a report of a service.
+
+    `wanting` are findings by release, see `ktsafe.stream.files.verdict.found_wanting`.
+    """
+    yield f"service   {report.state}"
+    if isinstance(report, Report):
+        feed, lag = report.feed, text_of(report.feed.lag, ",", "unknown")
+        dead = sum(feed.dead_letters.values())
+        yield f"feed      {feed.records:,} records, {lag} to go, {dead:,} dead letters"
+        if report.building:
+            yield f"release   one is being made: {report.building} done"
+    else:
+        yield from (f"feed      {at} at {n:,}" for at, n in report.offsets.items())
+    for release in report.releases[:RELEASES_SHOWN]:
+        size = f"{release.vertices:,} vertices, {release.edges:,} edges"
+        yield f"release   {release.release_id}: {size}"
+        if isinstance(release, ReleaseFigures):
+            yield from (f"          {words}" for words in _figures(release) if words)
+    if isinstance(report, Report):
+        worths = [release.secrets.worth if release.secrets else {} for release in report.releases]
+        if mean := over_time_in_words(worths):
+            yield f"worth     {mean}"
+        if report.withheld:
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in report.withheld.items())
+            yield f"withheld  {reasons}; the last release stands"
+    yield from (f"wanting   {name}: {each.says}" for name, told in wanting.items() for each in told)
+    do = dict.fromkeys(each.do for told in wanting.values() for each in told)
+    yield from (f"          {words}" for words in do)
+    for problem in report.problems:
+        yield f"wrong     {problem.says}"
+        yield f"          {problem.do}"
 
 
-def _wanting(found: dict[str, list[dict[str, str]]]) -> list[str]:
-    """Return the deficient releases, with faults and remedies."""
-    lines = [f"wanting   {name}: {each['says']}" for name, told in found.items() for each in told]
-    do = dict.fromkeys(each["do"] for told in found.values() for each in told)
-    return [*lines, *(f"          {words}" for words in do)]
+def _figures(release: ReleaseFigures) -> Iterator[str]:
+    """Yield what a release cost, and how safe, useful and fresh it is."""
+    if release.statistics:
+        yield budget_in_words(release.statistics)
+    if secrets := release.secrets:
+        yield safety_in_words(secrets)
+        yield worth_in_words(secrets.worth)
+        yield freshness_in_words(secrets.freshness) if secrets.freshness else ""
 
 
 def release(
@@ -199,17 +220,17 @@ def release(
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.service.control import ask
+    from ktsafe.stream.service.control import BegunRelease, ask
 
     private = places.private_folder(configuration.load(config))
-    report = ask(private, "release", patience_s=wait)
+    report = ask(private, "release", BegunRelease, patience_s=wait)
     if report is None:
         hint = (
             f"no service is running. `ktsafe run {config} --drain` releases what the feed holds, "
             "and ends."
         )
         raise Unavailable("release", str(private), hint)
-    say(report, f"the release of {report['slot']} is being made", as_json=as_json)
+    say(report, f"the release of {report.slot} is being made", as_json=as_json)
     return Exit.OK
 
 
@@ -234,7 +255,7 @@ def rebase(
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.release.sequence_inputs import inputs_digest, new_sequence
     from ktsafe.stream.service import assembly
-    from ktsafe.stream.service.control import Arguments, ask
+    from ktsafe.stream.service.control import Arguments, BegunSequence, ask
 
     settings = configuration.load(config)
     if not yes:
@@ -245,15 +266,16 @@ def rebase(
     private = places.private_folder(settings)
     check_there(private, "rebase")
     digest = inputs_digest(settings.params, settings.schema, settings.sequence)
-    report = ask(private, "rebase", Arguments(inputs_digest=digest), patience_s=wait)
+    asked = Arguments(inputs_digest=digest)
+    report = ask(private, "rebase", BegunSequence, asked, patience_s=wait)
     if report is None:
         with closing(assembly.open_store(settings, accept_schema=True)) as store:
             store.ledger.drop_cut()
             seed = settings.config.release.seed
             sequence = new_sequence(digest, time.time_ns() // 1000, seed=seed)
             store.ledger.start_sequence(sequence)
-        report = {"sequence_id": sequence.sequence_id}
-    text = f"new sequence {report['sequence_id']}; the next release is its first"
+        report = BegunSequence(sequence.sequence_id)
+    text = f"new sequence {report.sequence_id}; the next release is its first"
     say(report, text, as_json=as_json)
     return Exit.OK
 
@@ -302,7 +324,8 @@ def erase(
     ids = list(dict.fromkeys(id_text(each) or each for each in ids))
     if not yes:
         ask_first(f"Erase {len(ids):,} person(s) for good?")
-    report = ask(places.private_folder(settings), "erase", Arguments(ids), patience_s=wait)
+    private = places.private_folder(settings)
+    report = ask(private, "erase", erasure.ErasureReport, Arguments(ids), patience_s=wait)
     if report is None:
         with closing(_opened(settings)) as store:
             report = erasure.erase_everywhere(
@@ -310,10 +333,10 @@ def erase(
                 ids,
                 places.audit_folder(settings),
                 lambda ids: settings.config.dead_letters.erase(settings.site, ids),
-                lambda aliases: note(places.private_folder(settings), aliases),
+                lambda aliases: note(private, aliases),
             )
-    report = {**report, "note": REMAINS}
-    say(report, "\n".join(_erased_lines(report)), as_json=as_json)
+    told = {**msgspec.structs.asdict(report), "note": REMAINS}
+    say(told, "\n".join(_erased_lines(report)), as_json=as_json)
     return Exit.OK
 
 
@@ -345,24 +368,24 @@ def _prove(settings: Settings, texts: list[str], wait_s: float, *, as_json: bool
     return Exit.UNSAFE if left else Exit.OK
 
 
-def _erased_lines(report: Report) -> list[str]:
-    lines = [f"erased    {report['erased']:,} of {report['asked']:,}"]
-    if unknown := report["unknown"]:
+def _erased_lines(report: ErasureReport) -> list[str]:
+    lines = [f"erased    {report.erased:,} of {report.asked:,}"]
+    if unknown := report.unknown:
         lines.append(f"          {unknown:,} not in the graph; whatever was left of them is gone")
-    blanked, letters = report["mapping_entries_blanked"], report["dead_letters_blanked"]
+    blanked, letters = report.mapping_entries_blanked, report.dead_letters_blanked
     lines.append(f"mappings  {blanked:,} entries of past releases blanked")
     if letters is None:
         lines.append("letters   in a topic: they go when its retention ends")
     else:
         lines.append(f"letters   {letters:,} dead letters blanked")
-    if report["release_given_up"]:
+    if report.release_given_up:
         lines.append("release   one that was not staged yet is given up")
-    if not report["noted"]:
+    if not report.noted:
         lines.append(
             "restore   nothing could be noted beside the state folder: restoring a backup from "
             "before will bring them back without a word"
         )
-    return [*lines, f"note      {report['note']}"]
+    return [*lines, f"note      {REMAINS}"]
 
 
 def _opened(settings: Settings) -> GraphStore:

@@ -184,17 +184,17 @@ def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
     from ktsafe.state.folder import hold
     from ktsafe.stream.config import places
     from ktsafe.stream.maintenance.backup import gone_meanwhile, parts_of
-    from ktsafe.stream.service.control import ask
+    from ktsafe.stream.service.control import FrozenState, ask
 
     private = places.private_folder(settings)
     check_there(private, "read the state")
     store = private / STORE
-    found = ask(private, "freeze", patience_s=wait_s)
+    found = ask(private, "freeze", FrozenState, patience_s=wait_s)
     if found is None:
         with hold(store):
             yield parts_of(store, private, frozen=False)
         return
-    frozen = Path(found["folder"])
+    frozen = Path(found.folder)
     try:
         yield parts_of(frozen, private, frozen=True)
     except StateError:

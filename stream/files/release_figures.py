@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -206,20 +206,15 @@ def release_figures(record: ReleaseRecord, audit: Audit | None) -> ReleaseFigure
     )
 
 
-def budget_in_words(found: Mapping[str, Any]) -> str:
+def budget_in_words(found: StatisticsBudget) -> str:
     """Return the budget in one line.
-
-    Parameters
-    ----------
-    found:
-        `StatisticsBudget` as a mapping, as it comes from a running service.
 
     Examples
     --------
-    >>> budget_in_words({"epsilon_micro": 0, "spent_micro": 4_900_000, "left_micro": 100_000})
+    >>> budget_in_words(StatisticsBudget(0, 4_900_000, 100_000))
     'statistics: none, epsilon 4.9 of a year spent, 0.1 left'
     """
-    own, spent, left = (found[f"{name}_micro"] / 1e6 for name in ("epsilon", "spent", "left"))
+    own, spent, left = (n / 1e6 for n in (found.epsilon_micro, found.spent_micro, found.left_micro))
     told = f"epsilon {own:.3g}" if own else "none"
     return f"statistics: {told}, epsilon {spent:.3g} of a year spent, {left:.3g} left"
 
@@ -322,30 +317,23 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
     )
 
 
-def safety_in_words(secrets: Mapping[str, Any]) -> str:
-    """Return the share with few candidates and the best attack's figure.
-
-    Parameters
-    ----------
-    secrets:
-        `Secrets` as a mapping, as it comes from a running service.
-    """
-    candidates = secrets.get("candidates") or {}
-    parts = []
+def safety_in_words(secrets: Secrets) -> str:
+    """Return the share with few candidates and the best attack's figure."""
+    candidates, parts = secrets.candidates, []
     least = candidates.get("sequence") or candidates.get("claimed")
     real = candidates.get("sequence_real") or candidates.get("real")
-    if real and (least is None or real["least"] != least["least"]):
-        parts.append(f"fewest candidates that are people {real['least']}")
-        parts.append(f"{real['below_k']:,} people with fewer than k of them")
+    if real and (least is None or real.least != least.least):
+        parts.append(f"fewest candidates that are people {real.least}")
+        parts.append(f"{real.below_k:,} people with fewer than k of them")
     if least:
-        parts.append(f"fewest candidates {least['least']}")
-    attacks = {n: a for n, a in (secrets.get("attacks") or {}).items() if a["promise"]}
-    if attacks:
-        name = max(attacks, key=lambda each: attacks[each]["value"] / attacks[each]["promise"])
-        found = attacks[name]
-        parts.append(f"{name} finds {found['value']:.3f}, bound {found['promise']:.3f}")
-    if until := secrets.get("margin_until"):
-        parts.append(margin_in_words(until))
+        parts.append(f"fewest candidates {least.least}")
+    bound = [(a.value / a.promise, name) for name, a in secrets.attacks.items() if a.promise]
+    if bound:
+        name = max(bound)[1]
+        found = secrets.attacks[name]
+        parts.append(f"{name} finds {found.value:.3f}, bound {found.promise:.3f}")
+    if secrets.margin_until:
+        parts.append(margin_in_words(secrets.margin_until))
     return "; ".join(parts)
 
 
@@ -410,17 +398,12 @@ def freshness_of(audit: Audit) -> FreshnessFigures | None:
     )
 
 
-def freshness_in_words(found: Mapping[str, Any]) -> str:
+def freshness_in_words(found: FreshnessFigures) -> str:
     """Return how far a release follows recent changes, in one line.
 
     Empty if nothing is told.
-
-    Parameters
-    ----------
-    found:
-        `FreshnessFigures` as a mapping.
     """
-    recent = {name: ages[RECENT] for name, ages in found["by_age"].items()}
+    recent = {name: ages[RECENT] for name, ages in found.by_age.items()}
     parts = []
     if recent["ties_shown"] is not None:
         ratio = text_of(recent["ties_ratio"])
@@ -431,8 +414,7 @@ def freshness_in_words(found: Mapping[str, Any]) -> str:
         parts.append(f"{percent(recent['newcomers_shown'])} of newcomers")
     if not parts:
         return ""
-    changed = found["changed"]
-    edges = f"{changed['came']:,} edges came, {changed['gone']:,} went"
+    edges = f"{found.changed['came']:,} edges came, {found.changed['gone']:,} went"
     return f"the last {AGES[-1]} releases' changes: {', '.join(parts)}; {edges}"
 
 

@@ -171,6 +171,7 @@ def converted(convert: Convert, value: Any) -> object:
 # table. Its text is compared with those that came before, and read where it is another.
 
 Row = dict[str, Any]
+"""A row of a stranger's table: any JSON by column; only its schema says what it means."""
 
 _SCHEMAS_MAX: Final = 256
 """Schemas of envelopes that are remembered: one for each version of each table."""

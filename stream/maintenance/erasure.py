@@ -236,28 +236,40 @@ def _deletion(person: str, time_us: int) -> VertexDelete:
     return VertexDelete(Stamp(time_us, ERASE_TOPIC, 0, 0), person)
 
 
+class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What an erasure of people came to; `dead_letters_blanked` is None of a topic."""
+
+    asked: int
+    erased: int
+    unknown: int
+    mapping_entries_blanked: int
+    dead_letters_blanked: int | None
+    release_given_up: bool
+    noted: bool
+
+
 def erase_everywhere(
     store: GraphStore,
     ids: Sequence[str],
     audit_dir: Path,
     erase_letters: EraseLetters,
     note_erased: NoteErased,
-) -> dict[str, int | None]:
+) -> ErasureReport:
     """Erase people from graph, mappings, dead letters and the disk."""
     noted = note_erased([store.alias(person) for person in ids])
     unknown = sum(store.gone(ids, ALL_LIVES))
     had_cut = store.ledger.pending_cut() is not None
     letters = erase_letters(ids)
     blanked = erase_persons(store, ids, audit_dir)
-    return {
-        "asked": len(ids),
-        "erased": len(ids) - unknown,
-        "unknown": unknown,
-        "mapping_entries_blanked": blanked,
-        "dead_letters_blanked": letters,
-        "release_given_up": had_cut,
-        "noted": noted,
-    }
+    return ErasureReport(
+        asked=len(ids),
+        erased=len(ids) - unknown,
+        unknown=unknown,
+        mapping_entries_blanked=blanked,
+        dead_letters_blanked=letters,
+        release_given_up=had_cut,
+        noted=noted,
+    )
 
 
 def blank_mappings(store: GraphStore, audit_dir: Path) -> int:

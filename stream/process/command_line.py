@@ -94,7 +94,7 @@ TruthSchema = Annotated[
 
 
 Report = dict[str, Any]
-"""What a command found, ready for JSON."""
+"""What a command prints as JSON; each command has keys of its own."""
 
 
 def hurried(kafka: KafkaSettings, wait_s: float = 10.0) -> KafkaSettings:

@@ -18,8 +18,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-import msgspec
-
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, Source
 from ktsafe.connectors.letters import BareLetters
 from ktsafe.kernels import kernel_cache
@@ -94,7 +92,7 @@ def run_from_settings(
             source=source(settings, drain=drain),
             sink=config.sink.release_sink(settings.site),
             open_control=lambda: Control(
-                private_folder(settings), lambda: msgspec.to_builtins(board.report(secrets=True))
+                private_folder(settings), lambda: board.report(secrets=True)
             ),
             erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
             note_erased=lambda aliases: note(private_folder(settings), aliases),

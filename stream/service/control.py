@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
@@ -38,8 +38,8 @@ from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.monitoring.serving import CLIENTS_MAX, Bounded, Listener
 from ktsafe.stream.process.logs import get_logger
 
-Result = dict[str, Any]
-"""What came of a command, ready for JSON."""
+Result = TypeVar("Result")
+"""What came of a command: a struct of its own for each."""
 
 SOCKET: Final = "control.sock"
 VERSION: Final = 1
@@ -64,6 +64,24 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 NONE: Final = Arguments()
 
 
+class FrozenState(msgspec.Struct, frozen=True):
+    """Where a copy of the state lies that stays as it is."""
+
+    folder: str
+
+
+class BegunSequence(msgspec.Struct, frozen=True):
+    """The sequence that a rebase began."""
+
+    sequence_id: str
+
+
+class BegunRelease(msgspec.Struct, frozen=True):
+    """The slot of a release that was asked for, RFC 3339."""
+
+    slot: str
+
+
 class Question(msgspec.Struct, forbid_unknown_fields=True):
     """A client's request; `patience_s` is its wait for the answer."""
 
@@ -84,8 +102,12 @@ class Answer(msgspec.Struct, omit_defaults=True):
     """What a service sends back: a result or an error."""
 
     version: int
-    result: Result | None = None
+    result: msgspec.Raw = msgspec.Raw()
     error: ControlFailure | None = None
+
+
+class _OfVersion(msgspec.Struct):
+    version: int = VERSION
 
 
 def decoded(line: bytes) -> Question:
@@ -98,8 +120,7 @@ def decoded(line: bytes) -> Question:
     """
     try:
         # The version is looked at first: later ones may say what this one does not know.
-        version = msgspec.json.decode(line, type=Result).get("version", VERSION)
-        if version != VERSION:
+        if msgspec.json.decode(line, type=_OfVersion).version != VERSION:
             raise Refused(
                 f"This service speaks version {VERSION} of the control protocol.",
                 hint="Use the `ktsafe` of the version that runs.",
@@ -126,11 +147,16 @@ def address(path: Path) -> Iterator[str]:
 
 
 def ask(
-    folder: Path, command: str, arguments: Arguments = NONE, *, patience_s: float
+    folder: Path,
+    command: str,
+    kind: type[Result],
+    arguments: Arguments = NONE,
+    *,
+    patience_s: float,
 ) -> Result | None:
     """Ask the service of a private folder, from another process.
 
-    None if none listens there.
+    Return what the command gives, of its `kind`; None if no service listens there.
 
     Raises
     ------
@@ -149,6 +175,8 @@ def ask(
             connection.sendall(msgspec.json.encode(question) + b"\n")
             with connection.makefile("rb") as file:
                 answer = msgspec.json.decode(file.readline(), type=Answer)
+            if answer.error is None:
+                return msgspec.json.decode(answer.result, type=kind)
     except (FileNotFoundError, ConnectionRefusedError):
         return None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -157,10 +185,7 @@ def ask(
             "it at once, which loses nothing."
         )
         raise Unavailable("ask the service", str(path), hint) from error
-    if answer.error is not None:
-        raise Refused(answer.error.message, code=Exit(answer.error.code))
-    assert answer.result is not None
-    return answer.result
+    raise Refused(answer.error.message, code=Exit(answer.error.code))
 
 
 log = get_logger(__name__)
@@ -174,7 +199,7 @@ class Operator(Protocol):
     def must_wait(self, command: str) -> bool:
         """Whether a command cannot be done now, but later."""
 
-    def do(self, command: str, arguments: Arguments) -> Result:
+    def do(self, command: str, arguments: Arguments) -> msgspec.Struct:
         """Do a command and return what came of it.
 
         Raises
@@ -195,7 +220,7 @@ class _Task:
     def __init__(self, command: str, arguments: Arguments) -> None:
         self.command = command
         self.arguments = arguments
-        self.outcome: Future[Result] = Future()
+        self.outcome: Future[msgspec.Struct] = Future()
 
 
 class Control(Listener):
@@ -219,7 +244,7 @@ class Control(Listener):
         If the socket cannot be made.
     """
 
-    def __init__(self, folder: Path, report: Callable[[], Result]) -> None:
+    def __init__(self, folder: Path, report: Callable[[], msgspec.Struct]) -> None:
         self._path = folder / SOCKET
         self._report = report
         self._tasks: list[_Task] = []
@@ -289,9 +314,9 @@ class Control(Listener):
             message = f"{type(error).__name__}: see the service's log."
             failure = ControlFailure(Exit.INTERNAL, message)
             return msgspec.json.encode(Answer(VERSION, error=failure))
-        return msgspec.json.encode(Answer(VERSION, result=result))
+        return msgspec.json.encode(Answer(VERSION, msgspec.Raw(msgspec.json.encode(result))))
 
-    def _result(self, line: bytes) -> Result:
+    def _result(self, line: bytes) -> msgspec.Struct:
         question = decoded(line)
         if question.command == STATUS:
             return self._report()

@@ -21,6 +21,8 @@ from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from typing import Final, TypeVar
 
+import msgspec
+
 from ktsafe import Schema
 from ktsafe.connectors.base import (
     DeadLetterSink,
@@ -37,6 +39,7 @@ from ktsafe.stream.maintenance import backup
 from ktsafe.stream.maintenance.erasure import (
     EraseLetters,
     Eraser,
+    ErasureReport,
     NoteErased,
     erase_again,
     erase_everywhere,
@@ -48,7 +51,13 @@ from ktsafe.stream.release.known_releases import check_feed
 from ktsafe.stream.release.publish import Executor, Publisher
 from ktsafe.stream.release.sequence_inputs import ensure_sequence, inputs_digest, new_sequence
 from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
-from ktsafe.stream.service.control import Arguments, Control, Result
+from ktsafe.stream.service.control import (
+    Arguments,
+    BegunRelease,
+    BegunSequence,
+    Control,
+    FrozenState,
+)
 from ktsafe.stream.service.housekeeping import Housekeeping
 from ktsafe.stream.service.loop import Loop
 from ktsafe.stream.service.slot_clock import LoopSettings
@@ -293,7 +302,7 @@ class Operations:
             return self.store.ledger.pending_cut() is not None
         return command == "rebase" and self.loop.is_releasing
 
-    def do(self, command: str, arguments: Arguments) -> Result:
+    def do(self, command: str, arguments: Arguments) -> msgspec.Struct:
         """Do a command and return what came of it.
 
         Raises
@@ -311,9 +320,9 @@ class Operations:
             case _:
                 assert command == "freeze"
                 folder = backup.freeze(self.store, self.snapshotter.staging_folder)
-                return {"folder": str(folder)}
+                return FrozenState(str(folder))
 
-    def _erase(self, ids: Sequence[str]) -> Result:
+    def _erase(self, ids: Sequence[str]) -> ErasureReport:
         """Erase persons, after applying what was read of them.
 
         Else that would bring them back.
@@ -334,7 +343,7 @@ class Operations:
                 code=Exit.UNAVAILABLE,
             ) from error
 
-    def _rebase(self, digest: str | None) -> Result:
+    def _rebase(self, digest: str | None) -> BegunSequence:
         if digest != self.inputs_digest:
             raise Refused(
                 "The configuration has changed since the service started.",
@@ -344,12 +353,12 @@ class Operations:
         self.store.ledger.start_sequence(sequence)
         self.snapshotter.open(self.store.ledger)
         self.loop.forget_last_cut()
-        return {"sequence_id": sequence.sequence_id}
+        return BegunSequence(sequence.sequence_id)
 
-    def _release(self) -> Result:
+    def _release(self) -> BegunRelease:
         if self.loop.is_releasing:
             raise Refused("A release is being made already.", code=Exit.UNAVAILABLE)
         slot_us = self.loop.release_now()
         if slot_us is None:
             raise Refused("Nothing was read since the last release; another would be the same.")
-        return {"slot": rfc3339(slot_us)}
+        return BegunRelease(rfc3339(slot_us))

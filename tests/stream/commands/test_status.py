@@ -15,34 +15,55 @@ from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
     Secrets,
 )
+from ktsafe.stream.monitoring.diagnosis import Report
 
 
-def release(secrets: Secrets | None) -> dict[str, object]:
+def release(secrets: Secrets | None, statistics: StatisticsBudget | None = None) -> ReleaseFigures:
     """Return a release as the running service sends it."""
-    figures = ReleaseFigures(
-        release_id="r1", nominal_us=0, vertices=12, edges=34, is_published=True, secrets=secrets
+    return ReleaseFigures(
+        release_id="r1",
+        nominal_us=0,
+        vertices=12,
+        edges=34,
+        is_published=True,
+        secrets=secrets,
+        statistics=statistics,
     )
-    built: dict[str, object] = msgspec.to_builtins(figures)
-    return built
+
+
+def text_of(*releases: ReleaseFigures, **told: object) -> str:
+    """Return what is printed of a service with these releases."""
+    feed = {"records": 0, "applied": 0, "ignored": 0, "dead_letters": {}, "attributes_dropped": 0}
+    others = {
+        "version": "",
+        "state": "ready",
+        "at_s": 0,
+        "started_s": 0,
+        "guarantee": "",
+        "params": {},
+    }
+    others |= {"building": "", "published": 0, "withheld": {}, "slots_skipped": 0, "problems": []}
+    others |= {"feed": {**feed, "lag": None, "per_second": None, "trend": []}, "true_graph": None}
+    whole = {**others, "secrets_shown": True, "releases": msgspec.to_builtins(releases), **told}
+    return "\n".join(lines_of(msgspec.convert(whole, Report), {}))
 
 
 def test_the_budget_of_statistics_stands_beside_the_size() -> None:
     """What the last file cost, the year, and what is left; nothing where there is no budget."""
-    told = {**release(None), "statistics": msgspec.to_builtins(StatisticsBudget(350_000, 10**6, 0))}
-    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
+    text = text_of(release(None, StatisticsBudget(350_000, 10**6, 0)))
     assert "statistics: epsilon 0.35, epsilon 1 of a year spent, 0 left" in text
-    text = "\n".join(lines_of({"state": "x", "releases": [release(None)], "problems": []}))
+    text = text_of(release(None))
     assert "statistics" not in text
 
 
 def test_usefulness_stands_beside_the_size() -> None:
     """Each release says what it is worth where the audit tells, and nothing where it does not."""
     told = release(Secrets({}, {}, {}, {}, {"edge_f1": 0.625, "edge_cost_share": 0.75}))
-    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
+    text = text_of(told)
     assert "r1: 12 vertices, 34 edges" in text
     assert "F1 0.62, cost 0.75 of the ties" in text
     for secrets in (None, Secrets({}, {}, {}, {})):
-        text = "\n".join(lines_of({"state": "x", "releases": [release(secrets)], "problems": []}))
+        text = text_of(release(secrets))
         assert "F1" not in text
 
 
@@ -55,11 +76,11 @@ def test_safety_stands_beside_the_size() -> None:
         "membership_of_ties": Attacked(0.9, 0.8, 0.95, 0.5, None),
     }
     told = release(Secrets({}, {}, candidates, {}, {}, attacks))
-    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
+    text = text_of(told)
     assert "people 7; 1,234 people with fewer than k of them; fewest candidates 10" in text
     assert "changes finds 0.090, bound 0.100" in text
     told = release(Secrets({}, {}, {}, {}))
-    text = "\n".join(lines_of({"state": "ready", "releases": [told], "problems": []}))
+    text = text_of(told)
     assert "candidates" not in text
 
 
@@ -76,15 +97,15 @@ def test_freshness_and_the_mean_of_all_releases_are_told() -> None:
         {"edge_f1": f1, "edge_cost_share": 1 - f1, "edge_f1_latest": 0.7} for f1 in (0.5, 0.75)
     ]
     releases = [release(Secrets({}, {}, {}, {}, worth, {}, found)) for worth in worths]
-    text = "\n".join(lines_of({"state": "ready", "releases": releases, "problems": []}))
+    text = text_of(*releases)
     assert "40.0% of new ties shown (0.80 of older ones), 12.5% of ended ones still" in text
     assert "1,200 edges came, 90 went" in text
     assert "F1 0.62 (worst 0.50), cost 0.38 (worst 0.50), F1 of the latest graph 0.70" in text
-    text = "\n".join(lines_of({"state": "ready", "releases": releases[:1], "problems": []}))
+    text = text_of(releases[0])
     assert "mean of" not in text
 
 
 def test_withheld_releases_are_told_by_reason() -> None:
     """The owner's floor shows where the operator looks first."""
-    report = {"state": "ready", "releases": [], "problems": [], "withheld": {"below_min_f1": 2}}
-    assert "withheld  2 below_min_f1; the last release stands" in "\n".join(lines_of(report))
+    text = text_of(withheld={"below_min_f1": 2})
+    assert "withheld  2 below_min_f1; the last release stands" in text

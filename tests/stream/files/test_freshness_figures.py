@@ -29,8 +29,7 @@ def test_nothing_is_said_where_nothing_changed() -> None:
     """Without changes there is no line, and shares of nothing are no zeros."""
     nothing = {name: dict.fromkeys(FRESHNESS_AGES) for name in FRESHNESS}
     found = FreshnessFigures(nothing, {"came": 0, "gone": 0, "came_true": 0})
-    told = {"by_age": found.by_age, "changed": found.changed}
-    assert freshness_in_words(told) == ""
+    assert freshness_in_words(found) == ""
 
 
 def test_the_worst_of_a_cost_is_the_greatest() -> None:

@@ -80,19 +80,21 @@ def left(world: World, i: int) -> set[str]:
 def test_the_private_audit_tells_when_a_margin_is_used_up(site: tuple[World, Path]) -> None:
     """Nobody knows before somebody left; then it is so many releases later, `ktsafe status` too."""
     _, folder = site
-    times, told = [], []
+    times, told, words = [], [], []
     for path in sorted((folder / "releases").iterdir()):
         nominal = json.loads((path / "manifest.json").read_bytes())["nominal_time"]
         times.append(datetime.fromisoformat(nominal))
         audit = json.loads((folder / "world" / "audit" / path.name / "audit.json").read_bytes())
         told.append(audit["sequence"])
-        assert secrets_of(convert(audit, Audit)).margin_until == told[-1]["margin_until"]
+        secrets = secrets_of(convert(audit, Audit))
+        assert secrets.margin_until == told[-1]["margin_until"]
+        words.append(safety_in_words(secrets))
     assert {each["margin"] for each in told} == {margin_for(3)}
     assert told[0]["margin_until"] is None
-    for before, now, each in zip(times[:-1], times[1:], told[1:], strict=True):
+    for before, now, each, said in zip(times[:-1], times[1:], told[1:], words[1:], strict=True):
         until = now + each["margin_lasts"] * (now - before)
         assert datetime.fromisoformat(each["margin_until"]) == until
-        assert str(until.date()) in safety_in_words({"margin_until": each["margin_until"]})
+        assert str(until.date()) in said
 
 
 def test_the_private_audit_lists_places_that_were_left(site: tuple[World, Path]) -> None:

@@ -80,13 +80,13 @@ def say(folder, line):
 def test_a_command_is_done_by_the_loop_and_answered(tmp_path, control, operator):
     """Arguments arrive as they were sent, the result comes back; between rounds, not before."""
     with looping(control, operator):
-        assert ask(tmp_path, "erase", Arguments(["ä b"]), patience_s=20) == {"did": "erase"}
+        assert ask(tmp_path, "erase", dict, Arguments(["ä b"]), patience_s=20) == {"did": "erase"}
     assert operator.done == [("erase", Arguments(["ä b"]))]
 
 
 def test_status_is_answered_while_the_loop_is_stuck(tmp_path, control):
     """A service whose loop does not go round still tells."""
-    assert ask(tmp_path, "status", patience_s=20) == {"state": "ready"}
+    assert ask(tmp_path, "status", dict, patience_s=20) == {"state": "ready"}
 
 
 def test_only_the_owner_may_ask(tmp_path, control):
@@ -96,16 +96,16 @@ def test_only_the_owner_may_ask(tmp_path, control):
     assert stat.S_ISSOCK(path.stat().st_mode)
     control.close()
     assert not path.exists()
-    assert ask(tmp_path, "status", patience_s=1) is None
+    assert ask(tmp_path, "status", dict, patience_s=1) is None
 
 
 def test_a_socket_that_a_killed_service_left_is_replaced(tmp_path, operator):
     """Nobody listens there: commands say so, and the next service takes the place."""
     with closing(socket.socket(socket.AF_UNIX)) as left:
         left.bind(str(tmp_path / SOCKET))
-    assert ask(tmp_path, "status", patience_s=1) is None
+    assert ask(tmp_path, "status", dict, patience_s=1) is None
     with Control(tmp_path, lambda: {"state": "ready"}):
-        assert ask(tmp_path, "status", patience_s=20) == {"state": "ready"}
+        assert ask(tmp_path, "status", dict, patience_s=20) == {"state": "ready"}
 
 
 def test_a_folder_may_be_deep(tmp_path):
@@ -114,14 +114,16 @@ def test_a_folder_may_be_deep(tmp_path):
     deep.mkdir(parents=True)
     with Control(deep, lambda: {"state": "ready"}):
         assert (deep / SOCKET).is_socket()
-        assert ask(deep, "status", patience_s=20) == {"state": "ready"}
+        assert ask(deep, "status", dict, patience_s=20) == {"state": "ready"}
 
 
 def test_what_must_wait_waits_and_the_rest_goes_on(tmp_path, control, operator):
     """A command that cannot be done yet is done later, as soon as it can."""
     operator.waits = True
     answers = []
-    asking = threading.Thread(target=lambda: answers.append(ask(tmp_path, "freeze", patience_s=20)))
+    asking = threading.Thread(
+        target=lambda: answers.append(ask(tmp_path, "freeze", dict, patience_s=20))
+    )
     with looping(control, operator):
         asking.start()
         time.sleep(0.1)
@@ -136,7 +138,7 @@ def test_what_nobody_waits_for_is_not_begun(tmp_path, control, operator):
     operator.waits = True
     with looping(control, operator):
         with pytest.raises(Refused, match="nothing was done") as caught:
-            ask(tmp_path, "erase", Arguments(["a"]), patience_s=0.1)
+            ask(tmp_path, "erase", dict, Arguments(["a"]), patience_s=0.1)
         assert caught.value.code is Exit.UNAVAILABLE
         operator.waits = False
         time.sleep(0.05)
@@ -148,10 +150,10 @@ def test_a_refusal_comes_back_with_its_code_and_the_loop_goes_on(tmp_path, contr
     operator.error = Refused("Not today.", hint="Tomorrow.", code=Exit.STATE)
     with looping(control, operator) as ended:
         with pytest.raises(Refused, match=r"Not today\. Tomorrow\.") as caught:
-            ask(tmp_path, "rebase", patience_s=20)
+            ask(tmp_path, "rebase", dict, patience_s=20)
         assert caught.value.code is Exit.STATE
         operator.error = None
-        assert ask(tmp_path, "rebase", patience_s=20) == {"did": "rebase"}
+        assert ask(tmp_path, "rebase", dict, patience_s=20) == {"did": "rebase"}
     assert not ended
 
 
@@ -159,7 +161,7 @@ def test_what_goes_wrong_ends_the_loop_and_tells_no_text(tmp_path, control, oper
     """An unforeseen error is the loop's, as anywhere in it; its text may hold an id and stays."""
     operator.error = RuntimeError("secret-person")
     with looping(control, operator) as ended, pytest.raises(Refused) as caught:
-        ask(tmp_path, "erase", Arguments(["a"]), patience_s=20)
+        ask(tmp_path, "erase", dict, Arguments(["a"]), patience_s=20)
     assert caught.value.code is Exit.INTERNAL
     assert "secret" not in str(caught.value)
     assert ended == [operator.error]
@@ -188,7 +190,7 @@ def test_what_is_no_question_is_refused(tmp_path, control, line, words):
     assert answer["version"] == 1
     assert words in answer["error"]["message"]
     assert answer["error"]["code"] == Exit.USAGE
-    assert ask(tmp_path, "status", patience_s=20)
+    assert ask(tmp_path, "status", dict, patience_s=20)
 
 
 def test_a_line_without_end_is_hung_up_on(tmp_path, control, monkeypatch):
@@ -216,7 +218,7 @@ def test_connections_are_bounded(tmp_path, control, operator):
     deadline = time.monotonic() + 20
     while True:
         try:
-            assert ask(tmp_path, "status", patience_s=5)
+            assert ask(tmp_path, "status", dict, patience_s=5)
             break
         except Unavailable:
             assert time.monotonic() < deadline
@@ -229,7 +231,7 @@ def test_who_waits_when_the_service_stops_is_told(tmp_path, control, operator):
 
     def asking():
         try:
-            ask(tmp_path, "erase", Arguments(["a"]), patience_s=60)
+            ask(tmp_path, "erase", dict, Arguments(["a"]), patience_s=60)
         except (Refused, Unavailable) as error:
             said.append(error)
 
@@ -248,7 +250,7 @@ def test_nothing_of_a_question_is_logged(tmp_path, control, operator, caplog):
     # By name: a run in the same process may have set the level of our loggers.
     caplog.set_level("DEBUG", "ktsafe.stream")
     with looping(control, operator):
-        ask(tmp_path, "erase", Arguments(["secret-person"]), patience_s=20)
+        ask(tmp_path, "erase", dict, Arguments(["secret-person"]), patience_s=20)
     assert "secret" not in caplog.text
     assert [record.fields for record in caplog.records] == [{"op": "erase"}]
 

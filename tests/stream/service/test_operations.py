@@ -133,7 +133,7 @@ def test_release_now_brings_the_next_slot_forward(tmp_path):
     world = world_of(tmp_path)
     commands = Commands((ALL_READ, "release", given()))
     run(world, commands)
-    assert commands.results == [{"slot": "1970-01-01T00:00:40Z"}]
+    assert [each.slot for each in commands.results] == ["1970-01-01T00:00:40Z"]
     assert slots(world) == [10, 20, 30, 40]
     last = max(world.releases.releases)
     assert world.cuts[last][0].keys() == {ANN, "bob", "cyd", "dan", "eve"}
@@ -205,7 +205,7 @@ def test_erasure_waits_for_a_release_that_is_being_built(tmp_path):
     run(world, commands, executor=Late())
     assert len(waited) >= 2
     assert all(waited)
-    assert commands.results[0]["erased"] == 1
+    assert commands.results[0].erased == 1
     assert ANN not in world.graph()[0]
 
 
@@ -288,7 +288,7 @@ def test_an_erasure_takes_frozen_states_along(tmp_path):
 
     def look(_):
         if not seen:
-            folder = Path(commands.results[0]["folder"])
+            folder = Path(commands.results[0].folder)
             seen.append(backup.parts_of(folder, world.folder, frozen=True))
 
     commands._after = look

@@ -13,7 +13,7 @@ from msgspec import convert
 
 from ktsafe.assess.report.content import GOOD, content
 from ktsafe.assess.report.page import page
-from ktsafe.stream.commands.running import lines_of
+from ktsafe.stream.commands.running import AtRest, lines_of
 from ktsafe.stream.files.audit_model import Audit
 from ktsafe.stream.files.release_figures import secrets_of
 from ktsafe.stream.files.verdict import BOUNDED, found_wanting
@@ -135,8 +135,7 @@ def test_a_past_release_found_wanting_stays_marked(case: str, tmp_path: Path) ->
     assert "cannot be read" in unread.says
     assert "backup" in unread.do
     assert list(marked) == ([] if is_open else ["000001-X"])
-    told_of = {name: [{"says": e.says, "do": e.do} for e in each] for name, each in marked.items()}
-    lines = lines_of({"state": "x", "releases": [], "problems": [], "found_wanting": told_of})
+    lines = list(lines_of(AtRest("x"), marked))
     assert any(line.startswith("wanting   000001-X: ") for line in lines) is not is_open
     assert verdict in {"broken", "short"}
 
