@@ -29,7 +29,7 @@ from ktsafe.stream.process.command_line import JsonAtEnd, hurried, phases, say
 
 if TYPE_CHECKING:
     from ktsafe.assess.releases.worth import Worth
-    from ktsafe.graph.social_network import Event, SocialNetwork
+    from ktsafe.graph.social_network import FeedEvent, SocialNetwork
     from ktsafe.stream.config.settings import Settings
 
 JOINING: Final = 0.08
@@ -181,7 +181,7 @@ def _feed(
     say({"to": place, "events": count}, told, as_json=as_json)
 
 
-def _send(to: Path, events: Iterable[Event], per_second: float | None) -> tuple[int, str]:
+def _send(to: Path, events: Iterable[FeedEvent], per_second: float | None) -> tuple[int, str]:
     """Put events on a service's topic; return how many, and the topic."""
     from ktsafe.stream.config import settings as configuration
 
@@ -207,7 +207,7 @@ def _paced(values: Iterable[bytes], per_second: float | None) -> Iterator[bytes]
         yield value
 
 
-def _write_feed(path: Path, events: Iterable[Event]) -> int:
+def _write_feed(path: Path, events: Iterable[FeedEvent]) -> int:
     """Write a feed, gzipped if named so; return its number of events."""
     encode = msgspec.json.Encoder().encode
     count = 0
