@@ -3,7 +3,7 @@
 This module alone names that package, and `command_registry` its commands; nothing below imports it.
 What it needs beyond the rest is the extra `ktsafe[assess]`.
 
-A hook is a method here and in `ktsafe.assess.service.hooks`. `NEEDS` are the packages of the extra
+A hook is a method here and in `ktsafe.assess.commands.hooks`. `NEEDS` are the packages of the extra
 in pyproject.toml; `HOOKS` in tests/test_layers.py lists the two modules that may name the room.
 """
 

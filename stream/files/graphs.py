@@ -34,7 +34,7 @@ from ktsafe.graph.inputs.people_and_ties import People, missing_notes
 from ktsafe.graph.inputs.spelling import code_text, value_text
 from ktsafe.graph.inputs.table_files import PARQUET
 from ktsafe.graph.schema_check import Border
-from ktsafe.graph.schemas import check_part, composite_sensitive
+from ktsafe.graph.schemas import absent_faults, check_part, composite_sensitive, value_faults
 from ktsafe.stream.files.config_errors import config_error_text
 
 JOINT: Final = "+"
@@ -361,8 +361,6 @@ class _ListedPeople:
 
     def faults(self) -> list[InvalidGraph]:
         """Return the faults of values, and the names that no vertex has."""
-        from ktsafe.graph import schemas  # noqa: PLC0415 -- loads kernels
-
         if self.listed is None:
             return []
         word = self.listed.table.row_word
@@ -372,9 +370,9 @@ class _ListedPeople:
             return InvalidGraph(f"{self._path}, {where}: {error.message}", hint=error.hint)
 
         schema = self._schema
-        found = schemas.value_faults(schema, self.columns, told)
+        found = value_faults(schema, self.columns, told)
         if self.listed.is_whole and not isinstance(schema, CompositeSchema):
-            found += schemas.absent_faults(schema, self.columns, as_given=bool(found))
+            found += absent_faults(schema, self.columns, as_given=bool(found))
         return found
 
 
