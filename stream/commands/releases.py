@@ -26,7 +26,7 @@ from ktsafe.connectors.bundles import is_safe_name
 from ktsafe.graph.latest_graph import of_dark_pairs
 from ktsafe.seals import reason_of
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.files.releases_read import Release
+from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import csv_blocks, listed
 from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hurried, say
 
@@ -241,15 +241,10 @@ class _Joined:
 
     def take(self, bundle: ReleaseBundle) -> None:
         """Read one more release."""
-        from ktsafe.stream.commands.releases import follow
-        from ktsafe.stream.files.releases_read import read_release
-
         self._graph = follow(self._graph, read_release(bundle.folder))
 
     def write(self, bundle: ReleaseBundle) -> None:
         """Write the graph beside the release that was read last."""
-        from ktsafe.stream.commands.releases import EDGES_LATEST
-
         assert self._graph is not None
         with (bundle.folder / EDGES_LATEST).open("wb") as file:
             file.writelines(self._graph.csv())

@@ -22,7 +22,7 @@ import typer
 from ktsafe.connectors.base import Unavailable
 from ktsafe.graph.inputs.spelling import id_text
 from ktsafe.state.store_base import StateLocked
-from ktsafe.stream.config.places import STORE, check_there
+from ktsafe.stream.config.places import STORE, check_finished, check_there
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
@@ -140,7 +140,6 @@ class AtRest(msgspec.Struct, frozen=True):
 def _at_rest(private: Path) -> AtRest:
     """Return what the state of a service tells that does not answer."""
     from ktsafe.state.inspection import overview
-    from ktsafe.stream.config.places import check_finished
     from ktsafe.stream.slots import rfc3339
 
     check_finished(private)

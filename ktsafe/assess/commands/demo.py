@@ -23,7 +23,7 @@ import typer
 from ktsafe.stream.assessment import check_installed
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.files.report_texts import check_page
+from ktsafe.stream.files.report_texts import check_page, new_file, now
 from ktsafe.stream.maintenance.cold_kernels import compiling_first
 from ktsafe.stream.process.command_line import JsonAtEnd, hurried, phases, say
 
@@ -323,7 +323,6 @@ def _reported(path: Path, settings: Settings, found: Worth) -> str:
     from ktsafe.assess.report.page import page
     from ktsafe.assess.report.sources import told_of
     from ktsafe.stream.config import places
-    from ktsafe.stream.files.report_texts import new_file, now
     from ktsafe.stream.release.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])
