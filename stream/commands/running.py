@@ -148,7 +148,7 @@ def _at_rest(private: Path) -> AtRest:
     found = overview(private / STORE)
     return AtRest(
         state="not running, or starting",
-        sequence_id=found.sequence and found.sequence.sequence_id,
+        sequence_id=found.sequence.sequence_id if found.sequence else None,
         offsets={f"{topic}:{p}": at.next_offset for (topic, p), at in found.positions.items()},
         releases=[
             KnownRelease(
