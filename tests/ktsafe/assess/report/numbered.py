@@ -9,8 +9,7 @@ import numpy as np
 from msgspec import inspect
 
 from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
-from ktsafe.stream.files.release_figures import ATTACKS_TOLD
+from ktsafe.stream.files.release_figures import ATTACKS_TOLD, FRESHNESS_AGES
 from tests.ktsafe.assess.report.examples import PARAMS
 
 GIVEN: Final[Mapping[str, Any]] = {

@@ -18,8 +18,7 @@ from ktsafe.assess.report.content import content
 from ktsafe.assess.report.dossier import Context, dossier
 from ktsafe.assess.report.page import page
 from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
-from ktsafe.stream.files.release_figures import ATTACKS_TOLD, secrets_of
+from ktsafe.stream.files.release_figures import ATTACKS_TOLD, FRESHNESS_AGES, secrets_of
 from tests.ktsafe.assess.report.examples import told
 from tests.ktsafe.assess.report.numbered import numbered
 
