@@ -165,9 +165,9 @@ def test_an_erased_person_is_gone_when_the_answer_is_there(tmp_path):
     run(world, commands)
     (report,) = commands.results
     assert left == [[]]
-    assert (report["asked"], report["erased"], report["unknown"]) == (2, 1, 1)
-    assert report["mapping_entries_blanked"] == 3
-    assert report["release_given_up"] is False
+    assert (report.asked, report.erased, report.unknown) == (2, 1, 1)
+    assert report.mapping_entries_blanked == 3
+    assert report.release_given_up is False
     assert set(world.graph()[0]) == {"bob", "cyd", "dan", "eve"}
     assert ANN not in originals(world, min(world.releases.releases))
 
@@ -253,7 +253,7 @@ def test_a_rebase_begins_a_new_sequence(tmp_path):
     run(world, Commands())
     ids = [json.loads(manifest)["sequence_id"] for manifest in world.digests().values()]
     assert len(set(ids[:3])) == 1
-    assert set(ids[3:]) == {rebased["sequence_id"]} != set(ids[:3])
+    assert set(ids[3:]) == {rebased.sequence_id} != set(ids[:3])
     manifests = [files["manifest.json"] for _, files in world.releases.releases.values()]
     chain = check_seals(manifests)
     assert [(check.size, check.problems) for check in chain] == [(n, ()) for n in range(len(ids))]
@@ -268,7 +268,7 @@ def test_a_frozen_state_becomes_a_backup_that_restores(tmp_path):
     )
     run(world, commands)
     (frozen,) = commands.results
-    folder = Path(frozen["folder"])
+    folder = Path(frozen.folder)
     parts = backup.parts_of(folder, world.folder, frozen=True)
     assert parts.last_release in world.releases.releases
     backup.copy(parts, tmp_path / "backup", now_us=1)
