@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from ktsafe.stream.monitoring.diagnosis import Report
 from ktsafe.stream.service.control import ask
 
 SIZES = {"small": (10_000, 50_000), "full": (1_000_000, 5_000_000)}
@@ -157,8 +158,8 @@ def started(folder: Path) -> dict[str, float]:
 
 def is_ready(folder: Path) -> bool:
     """Whether the service consumes its feed."""
-    report = ask(folder / "state", "status", patience_s=60.0)
-    return report is not None and report["state"] == "ready"
+    report = ask(folder / "state", "status", Report, patience_s=60.0)
+    return report is not None and report.state == "ready"
 
 
 def core_seconds(pid: int) -> float:
