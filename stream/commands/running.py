@@ -117,7 +117,7 @@ def letter_text(letter: Letter) -> str:
     return "".join(c if c.isprintable() else "?" for c in f"{place}  {reason}  {value}")
 
 
-class KnownRelease(msgspec.Struct, frozen=True):
+class ReleaseAtRest(msgspec.Struct, frozen=True):
     """A release as the ledger has it."""
 
     release_id: str
@@ -133,7 +133,7 @@ class AtRest(msgspec.Struct, frozen=True):
     state: str
     sequence_id: str | None = None
     offsets: dict[str, int] = {}
-    releases: Sequence[KnownRelease] = ()
+    releases: Sequence[ReleaseAtRest] = ()
     problems: Sequence[ProblemReport] = ()
 
 
@@ -151,7 +151,7 @@ def _at_rest(private: Path) -> AtRest:
         sequence_id=found.sequence.sequence_id if found.sequence else None,
         offsets={f"{topic}:{p}": at.next_offset for (topic, p), at in found.positions.items()},
         releases=[
-            KnownRelease(
+            ReleaseAtRest(
                 release.release_id,
                 rfc3339(release.slot_us),
                 str(release.status),

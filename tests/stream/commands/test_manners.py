@@ -13,8 +13,7 @@ import pytest
 from ktsafe.connectors import kafka_topics
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.monitoring import progress
-from ktsafe.stream.monitoring.summary import Summary
+from ktsafe.stream.monitoring.summary import Summary, live_display
 from ktsafe.stream.process import command_line
 
 ROOT = Path(__file__).parents[3]
@@ -107,8 +106,8 @@ def test_what_takes_long_is_told_in_lines(
 ) -> None:
     """Without a terminal: nothing at first, then the phase, the share and what is left."""
     clock = iter([0.0, 1.0, 4.0, 5.0, 20.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
-    with progress.phases("judging") as told:
+    monkeypatch.setattr(command_line.time, "monotonic", lambda: next(clock))
+    with command_line.phases("judging") as told:
         for done in (0.1, 0.4, 0.5, 0.8):
             told("ties", done)
     assert capsys.readouterr().err.splitlines() == [
@@ -121,11 +120,11 @@ def test_on_a_terminal_there_is_a_bar(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The bar names the phase; the counts of a run stand in one line, as they are."""
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(command_line.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress.phases("judging") as told:
+    with command_line.phases("judging") as told:
         told("ties", 0.5)
     assert "judging: ties" in capsys.readouterr().err
-    with progress.live_display(Summary(), drain=True):
+    with live_display(Summary(), drain=True):
         pass
     assert "0 records" in capsys.readouterr().err
