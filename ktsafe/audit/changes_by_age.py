@@ -1,7 +1,7 @@
 """Figures of freshness: changes by age, and those a release shows.
 
 `AGES` may be changed, but is more than a constant here: ages are labels of metrics and of private
-audits (`stream.files.freshness_figures`), the last is how long changes are remembered. What counts
+audits (`stream.files.release_figures`), the last is how long changes are remembered. What counts
 as shown is compared with plain sets in tests/ktsafe/audit/test_freshness.py.
 """
 
