@@ -1,4 +1,4 @@
-"""Dead letters: their content, the same for every sink, and a file of them.
+"""Dead letters: their content for every sink, and a file of them.
 
 It has the error fields of Kafka Connect, without values of the record.
 

@@ -1,4 +1,4 @@
-"""`ktsafe run` and `ktsafe next`: releases of a sequence, by a service or by hand.
+"""`ktsafe run` and `ktsafe next`: releases, by a service or by hand.
 
 Words may be changed; options go with `make reference`. `counts_as_json` is what scripts read of a
 run, by the names of `Counts`. Figures of worth are secret: `describe` leaves them out unless it is

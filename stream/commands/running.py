@@ -198,7 +198,7 @@ def lines_of(report: Report | AtRest, wanting: Mapping[str, Sequence[Finding]]) 
 
 
 def _figures(release: ReleaseFigures) -> Iterator[str]:
-    """Yield what a release cost, and how safe, useful and fresh it is."""
+    """Yield a release's budget, safety, worth and freshness in words."""
     if release.statistics:
         yield budget_in_words(release.statistics)
     if secrets := release.secrets:

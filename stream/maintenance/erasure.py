@@ -237,7 +237,7 @@ def _deletion(person: str, time_us: int) -> VertexDelete:
 
 
 class ErasureReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an erasure of people came to; `dead_letters_blanked` is None of a topic."""
+    """Result of an erasure of people; letters in a topic are None."""
 
     asked: int
     erased: int
