@@ -5,7 +5,7 @@
 # Seen:     each community is matched by where most of its people also are: with overlaps F1 is 0.75, and
 #           normalized F1 of one community within another 0.25; the simple closeness is 0.5 for any two
 #           that are the same; omega and the overlapping mutual information are 1
-# Docs:     "works on overlapping/non-overlapping" partitions, it says of both
+# Docs:     both kinds of F1 are offered for partitions with overlaps, too
 # Versions: cdlib 0.4.1, networkx 3.6.1, numpy 1.26.4; Python 3.11.
 # Output seen:
 #   apart: F1 1.00, normalized 1.00, omega 1.00, closeness 0.50

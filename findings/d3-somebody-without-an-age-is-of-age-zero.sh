@@ -4,7 +4,7 @@
 # Guess:    mean, count and deviation leave out what is missing, as they do by their documentation
 # Seen:     d3-dsv reads a missing value as an empty text, which d3-array turns into 0: the mean age of 30
 #           and 60 is 30; the least age is the empty text; with autoType all is as expected
-# Docs:     undefined, null and NaN are ignored, "useful for ignoring missing data"; not an empty text
+# Docs:     undefined, null and NaN are ignored because they are missing data; of empty texts no word
 # Versions: d3-array 3.2.5, d3-dsv 3.0.2; Node 20.
 # Output seen:
 #   as read: mean 30, count 3, least ""

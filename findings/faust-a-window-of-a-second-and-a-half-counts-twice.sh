@@ -4,7 +4,7 @@
 # Guess:    a moment is in one tumbling window, whatever length of time the window was given
 # Seen:     parts of a second are cut from the distance of windows and kept in their size: every other
 #           moment of three is in two windows; a hopping window is in one too many, and half a second fails
-# Docs:     say "fixed-size, non-overlapping", take a timedelta or a fraction, and warn of nothing
+# Docs:     promise one size and no overlap, take a timedelta or a fraction, and warn of nothing
 # Versions: faust-streaming 0.15.3; Python 3.11.
 # Output seen:
 #   0.5 s: [0.0]
