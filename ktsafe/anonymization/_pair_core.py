@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.graph.numbering import small
 from ktsafe.kernels.compiler import inner_kernel, kernel
 
 LITTLE = 1e-9
@@ -155,7 +156,8 @@ def matching_of(
     vertices["first"], vertices["hidden"][:n], vertices["cohort"][:n] = first, count, cohort
     cohorts = np.zeros(len(sizes) + 1, dtype=COHORT)
     cohorts["first"][1:] = np.cumsum(sizes)
-    in_order = count[np.lexsort((count, cohort))]
+    by_count = np.argsort(small(count), kind="stable")
+    in_order = count[by_count[np.argsort(small(cohort[by_count]), kind="stable")]]
     # Either end of a candidate brings half of its gain.
     n_paying = np.ceil(2 * price / gain.mean()).astype(np.int64)
     rank = np.clip(sizes - n_paying, 0, (sizes - 1) // 2)
@@ -168,7 +170,7 @@ def matching_of(
         entries=Entries(edge, other, gain[edge], np.zeros(2 * m, dtype=np.bool_)),
         vertices=vertices,
         cohorts=cohorts,
-        members=np.argsort(cohort, kind="stable").astype(np.int32),
+        members=np.argsort(small(cohort), kind="stable").astype(np.int32),
         value=np.array([-(cohorts["price"] * cohorts["degree"])[:-1].sum()]),
         # Room for some dozens of searches from each vertex: more, and the search shows nothing.
         log=np.empty(40 * n + 20 * m + 10_000, dtype=np.int32),

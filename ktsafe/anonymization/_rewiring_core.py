@@ -230,7 +230,8 @@ def rewire(state: RewiringState, n_trials: int, rng: np.random.Generator) -> int
         mark = mark_neighbours(first, near, marks, u)
         if marks[x] == mark:
             continue
-        beside_w = int(marks[w] == mark)
+        # What went through the edges that leave is no longer common.
+        lost = int(marks[w] == mark)
         uv = count_marked(first, near, marks, v, mark)
         ux = count_marked(first, near, marks, x, mark)
         mark = mark_neighbours(first, near, marks, w)
@@ -238,8 +239,6 @@ def rewire(state: RewiringState, n_trials: int, rng: np.random.Generator) -> int
             continue
         wx = count_marked(first, near, marks, x, mark)
         wv = count_marked(first, near, marks, v, mark)
-        # What went through the edges that leave is no longer common.
-        lost = beside_w
         for i in range(first[v], first[v + 1]):
             lost += near[i] == x
         gained = (

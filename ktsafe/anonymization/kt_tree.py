@@ -33,6 +33,7 @@ from scipy.spatial import cKDTree
 from ktsafe.anonymization import _kt_tree_core as core
 from ktsafe.anonymization.tree_cuts import bearable, leaves_of
 from ktsafe.graph import AttributedGraph
+from ktsafe.graph.numbering import small
 from ktsafe.params import PrivacyParams
 
 NEAR = 24
@@ -122,7 +123,7 @@ def cohorts_of(
     class_of: list[int] = []
     pivots: list[csr_array] = []
     borders = np.cumsum(np.bincount(classes))[:-1]
-    groups = np.split(np.argsort(classes, kind="stable"), borders)
+    groups = np.split(np.argsort(small(classes), kind="stable"), borders)
     seeds = rng.integers(2**63, size=len(groups)).tolist()
     blocks = (counts[members] for members in groups)
     flags = (is_sensitive[members] for members in groups)

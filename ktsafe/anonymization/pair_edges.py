@@ -31,7 +31,7 @@ from ktsafe.anonymization.kt_tree import Cohorts
 from ktsafe.anonymization.pair_program import Edges, Pair, Side, solve
 from ktsafe.anonymization.request import Effort, Request
 from ktsafe.anonymization.rewiring import closeness, supported
-from ktsafe.graph.numbering import edge_keys
+from ktsafe.graph.numbering import edge_keys, small
 
 
 class PairOfGraph(NamedTuple):
@@ -126,7 +126,7 @@ def pairs_between(
     ties = np.where(swapped[:, None], ties[:, ::-1], ties)
     n_classes = int(classes.max()) + 1
     key = classes[ties[:, 0]].astype(np.int64) * n_classes + classes[ties[:, 1]]
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(small(key), kind="stable")
     vertices, cohorts_of = _by_class(classes, n_classes), _by_class(cohorts.class_of, n_classes)
     # Numbers within the class: of cohorts, and of vertices.
     of_cohort, of_vertex = _within(cohorts_of), _within(vertices)
@@ -147,7 +147,7 @@ def pairs_between(
 
 def _by_class(classes: NDArray[np.integer], n_classes: int) -> list[NDArray[np.int32]]:
     """Return the parts of each class, ascending."""
-    order = np.argsort(classes, kind="stable").astype(np.int32)
+    order = np.argsort(small(classes), kind="stable").astype(np.int32)
     return np.split(order, np.cumsum(np.bincount(classes, minlength=n_classes))[:-1])
 
 

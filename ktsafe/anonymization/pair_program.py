@@ -42,6 +42,7 @@ from ktsafe.anonymization import _pair_core as core
 from ktsafe.anonymization import _steps_core as steps_core
 from ktsafe.anonymization.pair_ends import drawn_ends, make_even, reach_ends
 from ktsafe.anonymization.request import Effort
+from ktsafe.graph.numbering import small
 
 TRIALS = 3
 """Pairs of steps that are tried, for each cohort; none at the effort `fast`. With 10 F1 of cora and
@@ -288,7 +289,7 @@ def _take_up(matching: core.PairSearch, found: Searched) -> bool:
 
 def _order(matching: core.PairSearch) -> NDArray[np.int64]:
     """Return the vertices, those of fewest candidates first."""
-    return np.argsort(np.diff(matching.vertices["first"]), kind="stable")
+    return np.argsort(small(np.diff(matching.vertices["first"])), kind="stable")
 
 
 def _plan(

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ktsafe.anonymization import _rewiring_core as core
 from ktsafe.anonymization.request import Effort, Request
-from ktsafe.graph.numbering import edge_keys
+from ktsafe.graph.numbering import edge_keys, small
 
 BINS = 100
 """Equal steps in which closeness is counted."""
@@ -227,9 +227,8 @@ def exchanged(
     if not len(inserted):
         return inserted
     others = inserted[:0] if staying is None else staying
-    released = np.concatenate((shown, others, inserted))
-    first, near = core.by_vertex(released, len(classes), False)
-    near = core.by_class(first, near, np.argsort(classes, kind="stable"))
+    first, near = core.by_vertex(np.concatenate((shown, others, inserted)), len(classes), False)
+    near = core.by_class(first, near, np.argsort(small(classes), kind="stable"))
     part_of = parts_of(classes, inserted)
     parts = [np.flatnonzero(part_of == i) for i in range(int(part_of.max()) + 1)]
     ends = inserted.copy()

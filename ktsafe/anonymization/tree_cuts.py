@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.graph.numbering import small
 from ktsafe.params import PrivacyParams
 
 COLUMNS_TRIED = 8
@@ -177,11 +178,12 @@ def _cut(nodes: _Nodes, params: PrivacyParams, ways: tuple[Way, ...]) -> _Cuts:
 
 def _spread(nodes: _Nodes) -> NDArray[np.int64]:
     """Return members' distances from their node's median, (columns, nodes)."""
-    node = np.repeat(np.arange(len(nodes.sizes)), nodes.sizes) << 32
+    width = 1 + int(nodes.columns.max(initial=0))
+    node = np.repeat(np.arange(len(nodes.sizes)) * width, nodes.sizes)
     last = np.cumsum(nodes.sizes)
     spread = np.empty((len(nodes.columns), len(nodes.sizes)), dtype=np.int64)
     for i, column in enumerate(nodes.columns):
-        counts = np.sort(node | column[nodes.members]) & 0xFFFFFFFF
+        counts = np.sort(small(node + column[nodes.members]), kind="stable") - node
         spread[i] = _deviation(_upto(counts), last - nodes.sizes, last)
     return spread
 
@@ -236,14 +238,19 @@ def _order(
 ) -> NDArray[np.int64]:
     """Return each node's members in the order of their cut."""
     if not is_mixed:
-        return np.argsort(node << 32 | count, kind="stable")
+        return _stable(node, count)
     kind = 2 * node + is_sensitive
-    order = np.argsort(kind << 32 | count, kind="stable")
+    order = _stable(kind, count)
     n_alike = np.bincount(kind)
     place = np.arange(len(order)) - (np.cumsum(n_alike) - n_alike)[kind[order]]
     share = np.empty(len(order))
     share[order] = (place + 0.5) / n_alike[kind[order]]
     return np.lexsort((share, node))
+
+
+def _stable(node: NDArray[np.int64], count: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return members by node, then by count; equal ones keep their order."""
+    return np.argsort(small(node * (1 + int(count.max())) + count), kind="stable")
 
 
 def _upto(values: NDArray[np.integer] | NDArray[np.bool_]) -> NDArray[np.int64]:

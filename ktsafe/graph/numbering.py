@@ -30,6 +30,19 @@ ID_DIGITS = 16
 Whole = TypeVar("Whole", bound=np.integer[Any])
 
 
+def small(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """Return integers from 0, in 16 bits if they fit.
+
+    So numpy sorts them in a tenth of the time, if equal ones shall keep their order.
+
+    Examples
+    --------
+    >>> [small(np.array([3, most])).dtype.name for most in (65535, 65536)]
+    ['uint16', 'int64']
+    """
+    return values.astype(np.uint16) if values.max(initial=0) < 2**16 else values
+
+
 def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return the rank of each integer among the distinct ones.
 
