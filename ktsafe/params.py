@@ -7,6 +7,9 @@ to the *non-sensitive* attributes of neighbourhoods, and bounds the sensitive on
 Defaults are the paper's (tests/ktsafe/test_params.py), those of commands and services stand with
 them. Bounds hold products inside int64; values stay integers and fractions, and their texts stand
 in manifests.
+
+Messages may be reworded. A field more would be in manifests, and in the digest by which running
+sequences know their inputs (`stream.release.sequence_inputs`).
 """
 
 from __future__ import annotations

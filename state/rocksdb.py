@@ -5,9 +5,9 @@
 <path>/cuts/<slot>/  RocksDB checkpoint of the pending release cut, while there is one
 <path>/frozen/<x>/   a second store like this one, for a reader that copies it (`freeze`)
 
-Names of folders are those of states and backups. What every store does is in `store`, and
-tests/state/test_conformance.py asks it of both; here stands what needs a disk (test_rocksdb.py,
-test_crash.py).
+How it uses the disk may be changed; names of folders are those of states and backups. What every
+store does is in `store`, and tests/state/test_conformance.py asks it of both; here stands what
+needs a disk (test_rocksdb.py, test_crash.py).
 """
 
 from __future__ import annotations

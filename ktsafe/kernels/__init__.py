@@ -1,5 +1,5 @@
 """Compiler of kernels, and the cache of what it made.
 
-Nothing is computed here, since judges and searchers share it
-(tests/ktsafe/kernels/test_kernels.py).
+How kernels are compiled and kept may be changed; nothing is computed here, since judges and
+searchers share it (tests/ktsafe/kernels/test_kernels.py).
 """

@@ -1,7 +1,7 @@
 """One call from a usual graph to a verified release alike.
 
-It stands above the service and uses its files, so a release is written, read back and judged as
-there; what is searched and judged stays below.
+Other ways of calling may be added. It stands above the service and uses its files, so a release is
+written, read back and judged as there; what is searched and judged stays below.
 """
 
 from ktsafe.protection.protect import protect

@@ -1,6 +1,9 @@
 """The ties of a release, checked once for all that judge it.
 
 They are made of what was read, and of nothing that a search for releases remembers.
+
+What all judges derive of ties may be added, and checks; none may be dropped, since the auditor and
+the verifier look no further (tests/ktsafe/verify/test_verifier.py gives what is no simple graph).
 """
 
 from __future__ import annotations

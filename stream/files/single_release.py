@@ -1,7 +1,8 @@
 """One release and its private audit, written to folders.
 
-The order must stay: write, read back, judge, and only then take the place of the named folder, so a
-kill leaves nothing that looks finished (tests/stream/commands/test_anonymize_options.py).
+What is measured may be changed. The order must stay: write, read back, judge, and only then take
+the place of the named folder, so a kill leaves nothing that looks finished
+(tests/stream/commands/test_anonymize_options.py).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ own. `true`: the true changes are known, and compared with what each id visibly 
 `shown`: the person's own visible changes are known, and the ids that changed exactly alike are
 left.
 
-Spans and ways are names in audits. tests/ktsafe/assess/attacks/test_sequences.py and
+Spans and ways may be added, as names in audits. tests/ktsafe/assess/attacks/test_sequences.py and
 test_coming_and_going.py count literally.
 """
 

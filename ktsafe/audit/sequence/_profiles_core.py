@@ -5,7 +5,8 @@ a column is `attribute << 32 | code` and the pairs count the values of the close
 ascending by column. Equal profiles are equal locations.
 
 They share nothing with the anonymizer, the sequence engine or the verifier, and must not. Bounds
-are checked by the caller (`SIZE_MAX`). `VALUES_PER_NEIGHBOUR` is a first guess of memory.
+are checked by the caller (`profiles.SIZE_MAX`). Loops may be made faster (test_parts.py counts
+values), and `VALUES_PER_NEIGHBOUR`, a first guess of memory, be tuned.
 """
 
 from __future__ import annotations

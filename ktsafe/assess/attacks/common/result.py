@@ -1,8 +1,8 @@
 """Result of an attack: a figure with interval, control and bound.
 
-Fields are read again from private audits (`stream.files.release_figures.AttackResult`): add
-optional ones. `promise` decides whether a release is found wanting. Intervals and areas are
-compared in tests/ktsafe/assess/attacks/test_result.py.
+Fields are read again from private audits (`stream.files.audit_model`): add optional ones. `promise`
+decides whether a release is found wanting. Intervals and areas are compared in
+tests/ktsafe/assess/attacks/test_result.py.
 """
 
 from __future__ import annotations
