@@ -1,5 +1,5 @@
 """From a cut to a published release: build, stage, verify, audit, publish.
 
-Before STAGED anything may be made again; after it only the recorded bytes count. What changes bytes
+Checks may be added before STAGED; after it only the recorded bytes count. What changes bytes
 of releases is a change of the mechanism, not of this room.
 """
