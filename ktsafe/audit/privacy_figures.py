@@ -204,8 +204,12 @@ def _known(traced: Traced, pairs_max: int) -> tuple[NDArray[np.int64], NDArray[n
     key = tuples * stride + degrees
     order, is_first = _alike(released, tuples, key)
     first = tuples[real] * stride
-    begin = np.searchsorted(key[order], first + known)
-    stop = np.searchsorted(key[order], first + stride)
+    ranked, least = key[order], first + known
+    # Keys that ascend are found near the last one; and all of a class end together.
+    begin, by_key = np.empty(len(least), dtype=np.int64), np.argsort(least)
+    begin[by_key] = np.searchsorted(ranked, least[by_key])
+    ends = np.searchsorted(ranked, np.arange(1, 2 + int(tuples.max(initial=-1))) * stride)
+    stop = ends[tuples[real]]
     pairs = int((stop - begin).sum())
     asked = np.arange(len(real))
     if pairs > pairs_max:
@@ -252,7 +256,9 @@ def _alike(
     # Equal multisets have equal sums; others have with a chance of 2**-62.
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, int(tuples.max(initial=-1)) + 1)
     sums = sums_of_neighbours(graph.indptr, graph.indices, weights[tuples])
-    order = np.lexsort((sums, key))
+    # By as much of the sums as there is room for; kinds that share it may be told apart twice.
+    room = 62 - int(key.max(initial=0)).bit_length()
+    order = np.argsort(key << room | (sums.view(np.uint64) >> np.uint64(64 - room)).view(np.int64))
     is_first = np.ones(len(order), dtype=np.bool_)
     before, after = order[:-1], order[1:]
     is_first[1:] = (key[after] != key[before]) | (sums[after] != sums[before])

@@ -155,7 +155,7 @@ def changed_values(traced: Traced) -> Suppressed:
     >>> changed_values(trace(graph, graph)).sensitive_values
     0
     """
-    differs = np.column_stack([shown != true for shown, true in _texts(traced)])
+    differs = np.column_stack([shown != true for shown, true in _values(traced)])
     return Suppressed(
         people_with_other_quasi_identifiers=int(differs[:, :-1].any(axis=1).sum()),
         quasi_identifiers=int(differs[:, :-1].sum()),
@@ -190,8 +190,8 @@ def values_told(traced: Traced) -> dict[str, dict[str, int]]:
     sensitive = traced.original.is_sensitive[traced.behind[traced.real]]
     found: dict[str, dict[str, int]] = {}
     schema = traced.original.schema
-    for name, (shown, true) in zip(schema.attributes, _texts(traced), strict=True):
-        is_same, is_missing, had = shown == true, shown == MISSING, true != MISSING
+    for name, (shown, true) in zip(schema.attributes, _values(traced), strict=True):
+        is_same, is_missing, had = shown == true, shown == 0, true != 0
         suppressed = had & is_missing
         bad = sensitive if name == schema.sensitive else np.zeros(len(sensitive), dtype=np.bool_)
         found[name] = {
@@ -203,14 +203,18 @@ def values_told(traced: Traced) -> dict[str, dict[str, int]]:
     return found
 
 
-def _texts(traced: Traced) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+def _values(traced: Traced) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield, by attribute, released and true values of each released person.
 
-    The sensitive one is that of the place where the person's value stands.
+    Equal numbers are equal texts, and 0 is a missing one. The sensitive one is that of the place
+    where the person's value stands.
     """
     original, released, real = traced.original, traced.released, traced.real
     for j, name in enumerate(released.schema.attributes):
         at = traced.value_at if name == released.schema.sensitive else real
-        shown = np.array(released.categories[j], dtype=object)[released.codes[at, j]]
-        true = np.array(original.categories[j], dtype=object)
-        yield shown, true[original.codes[traced.behind[real], j]]
+        number = {MISSING: 0}
+        shown, true = (
+            np.array([number.setdefault(text, len(number)) for text in graph.categories[j]])
+            for graph in (released, original)
+        )
+        yield shown[released.codes[at, j]], true[original.codes[traced.behind[real], j]]

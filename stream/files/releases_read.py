@@ -14,11 +14,10 @@ import csv
 import dataclasses
 import hashlib
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -26,10 +25,10 @@ from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN
-from ktsafe.connectors.bundles import digest_regular, is_safe_name, open_regular, read_regular
+from ktsafe.connectors.bundles import is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.graph.latest_graph import dark_pairs
-from ktsafe.graph.numbering import Ids, are_distinct, classes_of
+from ktsafe.graph.numbering import Ids, are_distinct, classes_of, edge_keys
 from ktsafe.reader.exports import README
 from ktsafe.reader.folders import plain_columns, plain_edges
 from ktsafe.seals import reason_of
@@ -49,6 +48,8 @@ FILES: Final = frozenset(
 )
 """Every file that a release may have beside its manifest."""
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
+PLAIN_BYTES_MIN: Final = 1_000_000
+"""Of a table of edges; to read less takes a CSV reader less time than it takes to load a kernel."""
 MARKER_BYTES_MAX: Final = 65_536
 """Of the marker of a withdrawn release."""
 
@@ -63,6 +64,11 @@ class ManifestSchema(msgspec.Struct, frozen=True):
     quasi_identifiers: list[str]
     sensitive: str
     sensitive_values: list[str]
+
+    @property
+    def attributes(self) -> list[str]:
+        """All attributes, in the order of the columns."""
+        return [*self.quasi_identifiers, self.sensitive]
 
 
 class StatedGuarantee(msgspec.Struct, frozen=True):
@@ -180,24 +186,35 @@ class Release:
     ----------
     ids:
         Released id by position.
-    columns:
-        For each attribute its value by position.
+    kinds, kind_of:
+        The distinct rows of attribute values, and by position, int64, which of them it shows.
     edges:
-        int64, shape (m, 2): positions.
+        Integers, shape (m, 2): positions.
     statistics:
         Noisy counts of the true graph, if the release has them.
     """
 
     manifest: Manifest
     ids: Sequence[str]
-    columns: Mapping[str, list[str]]
-    edges: NDArray[np.int64]
+    kinds: Sequence[tuple[str, ...]]
+    kind_of: NDArray[np.int64]
+    edges: NDArray[np.integer[Any]]
     statistics: Statistics | None = None
 
     @property
     def params(self) -> PrivacyParams:
         """The parameters that the release claims to keep."""
         return self.manifest.promised
+
+    @cached_property
+    def columns(self) -> Mapping[str, list[str]]:
+        """For each attribute its value by position."""
+        rows = self.kind_of.tolist()
+        shown = {name: [kind[j] for kind in self.kinds] for j, name in self._attributes()}
+        return {name: [texts[kind] for kind in rows] for name, texts in shown.items()}
+
+    def _attributes(self) -> Iterator[tuple[int, str]]:
+        return enumerate(self.manifest.schema.attributes)
 
     def classes(self) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
         """Return each vertex's class, and the quasi-identifiers of all classes."""
@@ -233,13 +250,14 @@ class Release:
 
     @cached_property
     def _codes(self) -> tuple[NDArray[np.int64], dict[str, list[str]]]:
-        meanings = {name: sorted(set(column)) for name, column in self.columns.items()}
-        coded = np.zeros((len(self.ids), len(meanings)), dtype=np.int64)
-        for j, (name, texts) in enumerate(meanings.items()):
+        meanings = {
+            name: sorted({kind[j] for kind in self.kinds}) for j, name in self._attributes()
+        }
+        coded = np.zeros((len(self.kinds), len(meanings)), dtype=np.int64)
+        for j, texts in enumerate(meanings.values()):
             number = {text: code for code, text in enumerate(texts)}
-            column = self.columns[name]
-            coded[:, j] = np.fromiter(map(number.__getitem__, column), np.int64, len(column))
-        return coded, meanings
+            coded[:, j] = [number[kind[j]] for kind in self.kinds]
+        return coded[self.kind_of], meanings
 
 
 def why_withdrawn(folder: Path) -> str | None:
@@ -318,25 +336,23 @@ def read_release(folder: Path | str) -> Release:
         # What cannot be read cannot be judged, and would be published unseen.
         msg = f"The manifest in {folder} lists {min(unknown)!r}, which this version cannot read."
         raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
+    read: dict[str, bytes] = {}
     for name, expected in manifest.sha256.items():
-        if not (folder / name).exists():
-            raise ReleaseUnreadable(f"{folder / name} is missing.", hint="Fetch the release again.")
-        if _sha256(folder / name) != expected:
-            msg = f"{folder / name} does not match the sha256 in the manifest."
-            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+        data = _content(folder / name, expected)
+        if name.endswith(".csv"):
+            read[name] = data
     if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
         raise ReleaseUnreadable(f"The manifest in {folder} does not list {min(missing)}.")
-    names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
-    ids, texts = _vertices(folder, manifest, ["id", *names])
+    ids, kinds, kind_of = _vertices(folder, manifest, read["vertices.csv"])
     if not (are_distinct(ids.numbers) if isinstance(ids, Ids) else len(set(ids)) == len(ids)):
         raise ReleaseUnreadable(f"{folder / 'vertices.csv'} lists an id twice.")
-    columns = dict(zip(names, texts, strict=True))
-    edges = _edges(folder, manifest, ids)
+    edges = _edges(folder, manifest, ids, read.pop("edges.csv"))
     if (len(ids), len(edges)) != (manifest.vertices, manifest.edges):
         msg = f"The counts in the manifest of {folder} are not those of its files."
         raise ReleaseUnreadable(msg)
-    _check_simple(folder / "edges.csv", edges, len(ids))
-    release = Release(manifest, ids, columns, edges, _statistics(folder, manifest, columns))
+    _check_simple(folder / "edges.csv", edges)
+    statistics = _statistics(folder, manifest, kinds)
+    release = Release(manifest, ids, kinds, kind_of, edges, statistics)
     _check_dark(folder, release)
     return release
 
@@ -345,30 +361,29 @@ _EDGE_HEADER = ["source", "target"]
 
 
 def _vertices(
-    folder: Path, manifest: Manifest, header: list[str]
-) -> tuple[Sequence[str], list[list[str]]]:
-    """Return the ids and the other columns of vertices.csv."""
-    path = folder / "vertices.csv"
-    if VERTICES_PARQUET not in manifest.sha256:
-        with suppress(OSError), open_regular(path) as file:
-            found = plain_columns(file.read(), header)
-            if found is not None:
-                return found
-    rows = _rows(path, header)
+    folder: Path, manifest: Manifest, data: bytes
+) -> tuple[Sequence[str], Sequence[tuple[str, ...]], NDArray[np.int64]]:
+    """Return the ids, the distinct other rows, and which of these each vertex has."""
+    header = ["id", *manifest.schema.attributes]
+    if VERTICES_PARQUET not in manifest.sha256 and (found := plain_columns(data, header)):
+        return found
+    rows = _rows(folder / "vertices.csv", data, header)
     _check_parquet(folder, manifest, VERTICES_PARQUET, header, rows)
-    ids, *columns = [[row[j] for row in rows] for j in range(len(header))]
-    return ids, columns
+    kinds = [tuple(row[1:]) for row in rows]
+    number = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
+    kind_of = np.fromiter(map(number.__getitem__, kinds), np.int64, len(kinds))
+    return [row[0] for row in rows], list(number), kind_of
 
 
-def _edges(folder: Path, manifest: Manifest, ids: Sequence[str]) -> NDArray[np.int64]:
+def _edges(
+    folder: Path, manifest: Manifest, ids: Sequence[str], data: bytes
+) -> NDArray[np.integer[Any]]:
     """Return the ends of all edges, shape (m, 2), in file order."""
+    is_plain = EDGES_PARQUET not in manifest.sha256 and len(data) >= PLAIN_BYTES_MIN
+    if is_plain and isinstance(ids, Ids) and (found := plain_edges(data, ids)) is not None:
+        return found
     path = folder / "edges.csv"
-    if EDGES_PARQUET not in manifest.sha256:
-        with suppress(OSError), open_regular(path) as file:
-            found = plain_edges(file.read(), ids)
-            if found is not None:
-                return found
-    rows = _rows(path, _EDGE_HEADER)
+    rows = _rows(path, data, _EDGE_HEADER)
     _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, rows)
     position = {name: v for v, name in enumerate(ids)}
     if not position.keys() >= {name for row in rows for name in row}:
@@ -377,17 +392,17 @@ def _edges(folder: Path, manifest: Manifest, ids: Sequence[str]) -> NDArray[np.i
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
+def _check_simple(path: Path, edges: NDArray[np.integer[Any]]) -> None:
     """Refuse loops and repeated edges, naming the file."""
     if (edges[:, 0] == edges[:, 1]).any():
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
-    keys = np.minimum(*edges.T) * n_vertices + np.maximum(*edges.T)
+    keys = edge_keys(edges)
     if not (keys[1:] > keys[:-1]).all() and not np.diff(np.sort(keys)).all():
         raise ReleaseUnreadable(f"{path} lists an edge twice.")
 
 
 def _statistics(
-    folder: Path, manifest: Manifest, columns: Mapping[str, list[str]]
+    folder: Path, manifest: Manifest, kinds: Sequence[tuple[str, ...]]
 ) -> Statistics | None:
     """Return the statistics; refuse unaccounted costs and unpublished values."""
     spent = manifest.statistics
@@ -413,7 +428,7 @@ def _statistics(
         if {len(cell) for cell in table.cells} != {len(names)}:
             raise ReleaseUnreadable(f"{path} has cells of another number of values.")
         for name, values in zip(names, zip(*table.cells, strict=True), strict=True):
-            if not set(values) <= {None, *columns[name]}:
+            if not set(values) <= {None, *(kind[known.index(name)] for kind in kinds)}:
                 raise ReleaseUnreadable(f"{path} names a value that no published vertex has.")
     return found
 
@@ -445,21 +460,25 @@ def _check_parquet(
         raise ReleaseUnreadable(f"{folder / name} and the CSV file beside it do not say the same.")
 
 
-def _sha256(path: Path) -> str:
+def _content(path: Path, expected: str) -> bytes:
+    """Return a file's bytes if they have the digest that is expected."""
+    if not path.exists():
+        raise ReleaseUnreadable(f"{path} is missing.", hint="Fetch the release again.")
     try:
-        return digest_regular(path)
+        with open_regular(path) as file:
+            data = file.read()
     except OSError:
-        return ""
+        data = None
+    if data is None or hashlib.sha256(data).hexdigest() != expected:
+        msg = f"{path} does not match the sha256 in the manifest."
+        raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+    return data
 
 
-def _rows(path: Path, header: list[str]) -> list[list[str]]:
+def _rows(path: Path, data: bytes, header: list[str]) -> list[list[str]]:
     try:
-        with (
-            open_regular(path) as file,
-            io.TextIOWrapper(file, encoding="utf-8", newline="") as text,
-        ):
-            rows = list(csv.reader(text, strict=True))
-    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        rows = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
         raise ReleaseUnreadable(f"{path} is no CSV file.") from error
     if not rows or rows[0] != header:
         raise ReleaseUnreadable(f"{path} does not begin with the columns {','.join(header)}.")

@@ -198,7 +198,6 @@ class LinkedReleases:
         figures = SequenceCost(**asdict(found), margin_until=margin_until)
         origin = _positions(released.keys, snapshot)
         traced = trace(snapshot.graph, released.graph, origin, released.value_at)
-        freshness, differences = self._following.follow(traced, snapshot.lives, released)
         return Built(
             traced,
             Ids(released.ids),
@@ -208,8 +207,7 @@ class LinkedReleases:
             sequence=figures,
             declared=_declared(figures),
             vacated=vacated,
-            freshness=freshness,
-            step=differences,
+            follow=lambda: self._following.follow(traced, snapshot.lives, released),
             counts={name: getattr(figures, name) for name in COUNTS} | self._engine.tree_counts(),
             work=work,
             lag=self._lag(),
@@ -240,6 +238,8 @@ class LinkedReleases:
             true_graph(snapshot.graph, snapshot.lives, built.declared),
         )
         _raise_if_broken(findings.violations)
+        assert findings.n_true_edges is not None
+        built.traced.take_shared_edges(findings.n_true_edges)
         found = replace(findings.told(), releases=auditor.n_releases)
         return Passed(findings.verdict, found, pages_of(auditor, self._key()))
 

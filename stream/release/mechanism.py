@@ -112,10 +112,11 @@ class Built:
     pages:
         What the mechanism must remember from now on, if this becomes a release: name and bytes of
         every page, made when they are asked for.
-    sequence, declared, vacated, freshness:
+    sequence, declared, vacated:
         Private figures, see `ktsafe.stream.files.audit_model.Audit`.
-    step:
-        What changed since the release before; None without one.
+    follow:
+        Counts how it follows the truth, and what changed since the release before, if there is one;
+        once it is judged, which counts the true ties.
     counts:
         What of them the operator's metrics show.
     work:
@@ -133,8 +134,7 @@ class Built:
     sequence: SequenceCost
     declared: Declared
     vacated: list[str]
-    freshness: ToldFreshness
-    step: Differences | None = None
+    follow: Callable[[], tuple[ToldFreshness, Differences | None]]
     value_at: NDArray[np.int64] | None = None
     pages: Iterable[tuple[str, bytes]] = ()
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)

@@ -24,6 +24,7 @@ from msgspec.structs import asdict, replace
 
 from ktsafe import PrivacyParams
 from ktsafe.audit import Overlap, Usefulness, audit_traced, usefulness
+from ktsafe.audit.freshness import Differences
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.secrets import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
@@ -209,6 +210,7 @@ class Snapshotter:
             manifest, ids = release.manifest, release.ids
             # Read back it is as large as it was before; nobody needs it any more.
             del release
+            freshness, step = built.follow()
             useful = usefulness(built.traced)
             check_utility(useful, self._settings.min_f1, built.n_ties_of_turn)
             files = {**files, MANIFEST: self._seal(manifest, ids, found.verdict)}
@@ -216,7 +218,7 @@ class Snapshotter:
         attacked = None
         if self._check is not None:
             with self._phase("attack", timings):
-                attacked = self._attacked(due, built)
+                attacked = self._attacked(due, built, step)
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
             log.warning(
                 "no published vertex shows a sensitive value: "
@@ -232,7 +234,7 @@ class Snapshotter:
                 sequence=built.sequence,
                 declared=built.declared,
                 vacated=built.vacated,
-                freshness=built.freshness,
+                freshness=freshness,
                 statistics=budget,
                 seconds={name: round(s, 6) for name, s in timings.items()},
                 **(asdict(attacked) if attacked else {}),
@@ -356,13 +358,11 @@ class Snapshotter:
             raise NotKTSafe("The manifest is not the one that was judged.", hint=hint)
         return digest
 
-    def _attacked(self, due: DueRelease, built: Built) -> AttackFindings:
+    def _attacked(self, due: DueRelease, built: Built, step: Differences | None) -> AttackFindings:
         assert self._check is not None
         name = releases_write.release_id(due.index, due.cut.slot_us)
         ids, lives = built.ids.numbers, due.snapshot.lives
-        shown = GatedRelease(
-            due.series.sequence_id, built.traced, ids, lives, name, since=built.step
-        )
+        shown = GatedRelease(due.series.sequence_id, built.traced, ids, lives, name, since=step)
         return self._check.check(shown, self._settings.params, self._check_cancelled)
 
     def _write_audit(

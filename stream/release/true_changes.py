@@ -247,10 +247,9 @@ class Following:
             yield f"{PREFIX}{name}", page
 
     def knows(self, releases: int) -> bool:
-        """Whether the followed release remembers so many before it, or all."""
-        assert self._next is not None
-        recent, _ = self._next
-        return not recent.since or recent.release - recent.since >= releases
+        """Whether the next release remembers so many before it, or all."""
+        recent = self._recent
+        return recent is None or not recent.since or recent.release + 1 - recent.since >= releases
 
     def oldest(self, released: Released, now: int, max_age: int) -> int | None:
         """Return how many releases before `now` the oldest shown pair was planned.

@@ -108,7 +108,7 @@ class AuditedRelease:
     categories: Sequence[Sequence[str]]
     codes: NDArray[np.int64]
     is_sensitive: NDArray[np.bool_]
-    edges: NDArray[np.int64]
+    edges: NDArray[np.integer[Any]]
     owners: Sequence[Hashable | None] | NDArray[np.int64] | None = None
     vacated: Collection[str] = ()
     unmatched: int = 0

@@ -163,7 +163,9 @@ class SequenceAuditor(CopyOnExtend):
         if beside is not None:
             measured = replace(measured, containment=beside[0], persistence=beside[1])
         checked = Checked(self.promise.window, self.promise.cover, by_ids, by_links)
-        return Findings(release.release_id, tuple(found.violations), checked, measured, verdict)
+        n_true = None if beside is None else beside[2]
+        violations = tuple(found.violations)
+        return Findings(release.release_id, violations, checked, measured, verdict, n_true)
 
     def shares(self) -> dict[str, figures.Shares]:
         """Summarize the sensitive share of CS_all, over all objects."""

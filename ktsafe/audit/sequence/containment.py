@@ -202,8 +202,8 @@ class TruthComparison(CopyOnExtend):
         truth: TrueGraph | None,
         ownership: Ownership,
         found: Violations,
-    ) -> tuple[ContainmentFigures, Persistence] | None:
-        """Compare with the true graph, and true ties with inserted ones."""
+    ) -> tuple[ContainmentFigures, Persistence, int] | None:
+        """Compare with the true graph, true ties with inserted ones, and count the true ones."""
         if truth is None or release.owners is None:
             self._ages.add(structure.edges, None)
             return None
@@ -221,7 +221,8 @@ class TruthComparison(CopyOnExtend):
             found.add("tie_missing", np.unique(contained.missing_ties))
         if len(contained.differing) > declared.held_changes:
             found.add("attribute_differs", contained.differing)
-        return contained.figures, self._ages.add(structure.edges, contained.is_true)
+        n_true = int(np.count_nonzero(contained.is_true))
+        return contained.figures, self._ages.add(structure.edges, contained.is_true), n_true
 
 
 def _aged(

@@ -161,6 +161,8 @@ class Findings:
         Empty iff the sequence up to this release keeps what is promised.
     verdict:
         The strict verifier's, on this release by itself.
+    n_true_edges:
+        How many released edges are true ties; None without a true graph.
     """
 
     release_id: str
@@ -168,6 +170,7 @@ class Findings:
     checked: Checked
     figures: SequenceFigures
     verdict: Verdict
+    n_true_edges: int | None = None
 
     @property
     def is_safe(self) -> bool:
@@ -175,7 +178,7 @@ class Findings:
         return not self.violations
 
     def told(self) -> SequenceAudit:
-        """Return all but the verdict."""
+        """Return all but the verdict and the count."""
         found = list(self.violations)
         return SequenceAudit(self.release_id, self.is_safe, found, self.checked, self.figures)
 

@@ -15,6 +15,7 @@ The check of the shift shares no code with what made it, nor with the verifier's
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from ktsafe_lab.verify_hops import verify
 
 
 def is_symmetry(
-    shift: NDArray[np.int64], codes: NDArray[np.int64], edges: NDArray[np.int64]
+    shift: NDArray[np.int64], codes: NDArray[np.int64], edges: NDArray[np.integer[Any]]
 ) -> bool:
     """Return whether positions map to equal codes and keep edges.
 
@@ -44,7 +45,7 @@ def is_symmetry(
     codes:
         int64, shape (n, q).
     edges:
-        int64, shape (m, 2): positions, each edge once.
+        Integers, shape (m, 2): positions, each edge once.
     """
     n = len(codes)
     if shift.shape != (n,) or not np.array_equal(np.sort(shift), np.arange(n)):

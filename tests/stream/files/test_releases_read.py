@@ -6,12 +6,14 @@ import io
 import json
 import os
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
-from ktsafe.reader import folders
+from ktsafe.graph.numbering import Ids
+from ktsafe.reader import _lines_core as lines
 from ktsafe.reader.folders import plain_columns, plain_edges
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
@@ -20,14 +22,6 @@ from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_release
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}), expect_absent={"ill"})
 PARAMS = PrivacyParams(k=2, alpha="1/2")
-
-
-@pytest.fixture(autouse=True, scope="module", params=[1, 2, folders.LINES_AT_ONCE])
-def lines_at_once(request):
-    """Let tables be taken apart line by line, by pairs, and at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders, "LINES_AT_ONCE", request.param)
-        yield
 
 
 @pytest.fixture
@@ -83,8 +77,8 @@ PLAIN = "".join(
 
 def test_plain_lines_of_edges_are_what_a_csv_reader_reads():
     """Ids become the positions that they have, whatever their order."""
-    assert plain_edges(PLAIN, IDS).tolist() == [[3, 1], [0, 2]]
-    assert plain_edges(b"source,target\n", IDS).tolist() == []
+    assert plain_edges(PLAIN, Ids.of(IDS)).tolist() == [[3, 1], [0, 2]]
+    assert plain_edges(b"source,target\n", Ids.of(IDS)).tolist() == []
 
 
 @given(
@@ -95,7 +89,7 @@ def test_plain_lines_of_edges_are_what_a_csv_reader_reads():
 def test_lines_that_are_not_plain_are_left_to_a_csv_reader(at, byte, ids):
     """One other byte anywhere, or an id too few: what is returned says what the bytes say."""
     changed = PLAIN[:at] + bytes([byte]) + PLAIN[at + 1 :]
-    found = plain_edges(changed, ids)
+    found = plain_edges(changed, Ids.of(ids))
     if found is not None:
         lines = [f"{ids[a]},{ids[b]}" for a, b in found.tolist()]
         assert "\n".join(["source,target", *lines, ""]).encode() == changed
@@ -123,12 +117,21 @@ def test_ends_are_found_wherever_their_ids_lie(numbers, data):
     pairs = data.draw(st.lists(st.tuples(places, places)))
     lines = [f"{ids[a]},{ids[b]}" for a, b in pairs]
     told = "\n".join(["source,target", *lines, ""]).encode()
-    assert plain_edges(told, ids).tolist() == [list(pair) for pair in pairs]
+    assert plain_edges(told, Ids.of(ids)).tolist() == [list(pair) for pair in pairs]
     absent = data.draw(st.integers(0, 2**64 - 1).filter(lambda number: number not in numbers))
-    assert plain_edges(told + f"{ids[0]},{absent:016x}\n".encode(), ids) is None
+    assert plain_edges(told + f"{ids[0]},{absent:016x}\n".encode(), Ids.of(ids)) is None
     shouted = told[:14] + told[14:].upper()
     if shouted != told:
-        assert plain_edges(shouted, ids) is None
+        assert plain_edges(shouted, Ids.of(ids)) is None
+
+
+def test_many_lines_are_read_as_few_are():
+    """A table that a kernel reads holds what a CSV reader finds, however it is cut."""
+    rng = np.random.default_rng(3)
+    ids = Ids(np.sort(rng.choice(2**62, 700, replace=False)))
+    ends = rng.integers(0, 700, (2 * lines.BLOCK + 5, 2))
+    told = "".join(f"{ids[a]},{ids[b]}\n" for a, b in ends.tolist()).encode()
+    assert plain_edges(b"source,target\n" + told, ids).tolist() == ends.tolist()
 
 
 @given(
@@ -155,9 +158,12 @@ def test_plain_columns_are_what_a_csv_reader_reads(data, header):
     is_table = rows[:1] == [header] and {*map(len, rows)} == {len(header)}
     if found is not None:
         assert is_table
-        ids, columns = found
-        assert [ids, *columns] == [[row[j] for row in rows[1:]] for j in range(len(header))]
+        ids, kinds, kind_of = found
+        assert len(set(kinds)) == len(kinds)
+        shown = zip(ids, kind_of.tolist(), strict=True)
+        assert [[one, *kinds[kind]] for one, kind in shown] == rows[1:]
     is_plain = len(header) > 1 and data.endswith(b"\n") and not set(data) & set(b'"\r\0')
+    is_plain = is_plain and Ids.of([row[0] for row in rows[1:] if row]) is not None
     assert (found is not None) == (is_table and is_plain)
 
 
