@@ -30,7 +30,7 @@ from ktsafe.anonymization.pair_edges import realize
 from ktsafe.anonymization.pair_program import Pair, solve
 from ktsafe.anonymization.rewiring import exchanged
 from ktsafe.audit import audit_release, trace
-from ktsafe.audit.sequence import AuditedRelease, SequenceAuditor
+from ktsafe.audit.sequence import AuditedRelease, CodedTexts, SequenceAuditor, TrueGraph
 from ktsafe.graph.synthetic import uniform
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.stream.assessment import assessment, is_installed
@@ -83,6 +83,10 @@ def judges() -> None:
     verify_graph(graph, params)
     audit_release(graph, graph, params, original_of=everybody)
     auditor = SequenceAuditor()
+    *values, sensitive = (
+        CodedTexts(texts, graph.codes[:, j]) for j, texts in enumerate(graph.categories)
+    )
+    truth = TrueGraph(everybody.astype(np.int64), values, sensitive, graph.edges)
     for number, n_gone in enumerate((0, len(graph.edges) // 3)):
         auditor.extend(
             AuditedRelease(
@@ -93,8 +97,10 @@ def judges() -> None:
                 categories=graph.categories[:-1],
                 codes=graph.codes[:, :-1].astype(np.int64),
                 is_sensitive=graph.is_sensitive,
-                edges=graph.edges[n_gone:].astype(np.int64),
-            )
+                edges=graph.edges[n_gone:],
+                owners=truth.people,
+            ),
+            truth,
         )
 
 

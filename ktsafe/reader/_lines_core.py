@@ -1,4 +1,7 @@
-"""Kernel that reads the edges of a release from bytes."""
+"""Kernel that reads the edges of a release from bytes.
+
+Small tables are read without it, so it is no part of the toy runs that compile kernels.
+"""
 
 from __future__ import annotations
 
