@@ -24,7 +24,7 @@ def edge_ends(
     shift: np.uint64,
     edges: NDArray[np.int32],
 ) -> bool:
-    """Write the ends of each line `id,id` to `edges`; return whether all are ids.
+    """Write the ends of each line; return whether all are ids.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ FIELD_MAX: Final = 131_072
 def plain_columns(
     data: bytes, header: Sequence[str]
 ) -> tuple[Ids, list[tuple[str, ...]], NDArray[np.int64]] | None:
-    r"""Return the ids, the distinct rows of other columns, and which of them each line has.
+    r"""Return ids, distinct other rows, and by line the number of its.
 
     They are what a CSV reader finds. None unless the file has this header, lines of as many fields
     that begin with an id of 16 digits and end with a newline, and nothing else that a CSV reader

@@ -363,7 +363,7 @@ _EDGE_HEADER = ["source", "target"]
 def _vertices(
     folder: Path, manifest: Manifest, data: bytes
 ) -> tuple[Sequence[str], Sequence[tuple[str, ...]], NDArray[np.int64]]:
-    """Return the ids, the distinct other rows, and which of these each vertex has."""
+    """Return ids, distinct other rows, and each vertex's number of its."""
     header = ["id", *manifest.schema.attributes]
     if VERTICES_PARQUET not in manifest.sha256 and (found := plain_columns(data, header)):
         return found

@@ -203,7 +203,7 @@ class TruthComparison(CopyOnExtend):
         ownership: Ownership,
         found: Violations,
     ) -> tuple[ContainmentFigures, Persistence, int] | None:
-        """Compare with the true graph, true ties with inserted ones, and count the true ones."""
+        """Compare with the true graph; count the true edges."""
         if truth is None or release.owners is None:
             self._ages.add(structure.edges, None)
             return None
