@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ktsafe.state.ledger import (
     EMPTY,
@@ -18,7 +21,7 @@ from ktsafe.state.ledger import (
     Status,
     Writes,
 )
-from ktsafe.state.ledger.ledger import COUNT, CUT, PAGES, PAST, RELEASE
+from ktsafe.state.ledger.ledger import COUNT, PAGES, PAST, RELEASE
 from ktsafe.state.ledger.records import packed, prefix, unpacked
 from ktsafe.state.store_base import StateCorrupted
 from tests.state.conftest import Handle
@@ -99,63 +102,93 @@ def record(index: int, **fields: object) -> ReleaseRecord:
     return msgspec.structs.replace(release, **fields)
 
 
-def test_releases_read_back_in_order(storage: Storage) -> None:
-    """After a restart all releases are there, each with the status it had."""
-    ledger = storage.ledger()
-    for index in (1, 2, 3):
-        take(ledger, 10 * index)
-        ledger.stage(record(index))
-        if index < 3:
-            ledger.mark_published(f"r{index}")
-    expected = [
-        record(1, status=Status.PUBLISHED, offsets={}),
-        record(2, status=Status.PUBLISHED),
-        record(3),
-    ]
-    again = storage.ledger()
-    assert ledger.releases() == again.releases() == expected
-    assert again.last() == expected[-1]
-    assert again.pending_cut() is None
-    assert storage.cuts_gone == 3
+STEPS: Final = ("cut", "stage", "publish", "drop", "sequence", "audits", "let go")
 
 
-def test_of_past_releases_what_is_asked_for_stays(storage: Storage) -> None:
-    """All but the last two are in rows of 64, without cut and without the files of the manifest."""
-    ledger = storage.ledger()
-    whole = [
-        record(
-            i,
-            status=Status.PUBLISHED,
-            files={"manifest.json": f"{i:064x}", "edges.csv": "aa"},
-            audit={"mapping.csv": f"{i + 1:064x}"},
-            epsilon_micro=i,
-            n_lives=3 * i,
-        )
-        for i in range(60, 200)
-    ]
-    for each in whole:
-        take(ledger, each.slot_us)
-        ledger.stage(msgspec.structs.replace(each, status=Status.STAGED))
-        ledger.mark_published(each.release_id)
-        assert storage.ledger().releases() == ledger.releases()
-    past = [
-        msgspec.structs.replace(
-            each, offsets={}, files={"manifest.json": each.files["manifest.json"]}
-        )
-        for each in whole[:-2]
-    ]
-    assert ledger.releases() == [*past, *whole[-2:]]
-    rows = [key for key in storage.entries if key.startswith((PAST, RELEASE))]
-    assert sorted(rows) == [
-        *(PAST + bytes(7) + bytes([row]) for row in range(4)),
-        *(RELEASE + bytes(7) + bytes([index]) for index in (198, 199)),
-    ]
+@settings(max_examples=60)
+@given(
+    st.sampled_from([1, 62, 252]),
+    st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 4), st.booleans()), max_size=60),
+)
+def test_a_ledger_does_what_a_list_does(first: int, steps: list[tuple[str, int, bool]]) -> None:
+    """What it takes and refuses, restarted after each step; nothing that is not durable happened.
 
-    ledger.record_audits({"r63": {"mapping.csv": "ab"}, "r64": {"mapping.csv": "cd"}})
-    going = ledger.let_audits_go(keep=70)
-    assert [each.index for each in reversed(going)] == list(range(60, 130))
-    assert storage.ledger().releases() == ledger.releases()
-    assert [each.has_audit for each in ledger.releases()] == [False] * 70 + [True] * 70
+    All releases but the last two that were published are in rows of 64: without offsets, and of
+    their files the manifest alone.
+    """
+    storage = Storage()
+    storage.ledger().start_sequence(SequenceRecord("s", "digest", 5))
+    ledger, names, cut, gone = storage.ledger(), ["s"], None, 0
+    whole: list[ReleaseRecord] = []
+    n_past = 0
+
+    def change(positions: Iterable[int], **fields: object) -> None:
+        for at in positions:
+            whole[at] = msgspec.structs.replace(whole[at], **fields)
+
+    for what, which, fails in steps:
+        storage.writes_left = 0 if fails else None
+        index, name, at = first + len(whole), f"s{which}", len(whole) - 1 - which
+        files = {"manifest.json": f"{index:064x}", "edges.csv": "aa"}
+        own = {"files": files, "sequence_id": names[-1], "epsilon_micro": which, "n_lives": index}
+        staged = record(index, audit={"mapping.csv": "ab"}, **own)
+        going = list(range(len(whole) - which))
+        while going and False in (each := [whole[i].has_audit for i in going]):
+            going = going[each.index(False) + 1 :]
+        do, is_refused, is_idle = {
+            "cut": (lambda i=index: take(ledger, 10 * i), cut is not None, False),
+            "stage": (lambda one=staged: ledger.stage(one), cut is None, False),
+            "publish": (
+                lambda i=at: ledger.mark_published(f"r{first + i}"),
+                at < 0,
+                at >= 0 and whole[at].status is Status.PUBLISHED,
+            ),
+            "drop": (ledger.drop_cut, False, cut is None),
+            "sequence": (
+                lambda one=name: ledger.start_sequence(SequenceRecord(one, "digest", 6)),
+                name in names,
+                False,
+            ),
+            "audits": (
+                lambda i=at: ledger.record_audits({f"r{first + i}": {"values.csv": "cd"}}),
+                False,
+                at < 0,
+            ),
+            "let go": (lambda n=which: ledger.let_audits_go(n), False, not going),
+        }[what]
+        if is_refused or (fails and not is_idle):
+            with pytest.raises(ValueError if is_refused else OSError):
+                do()
+        else:
+            do()
+            match what:
+                case "cut":
+                    cut = PendingCut(10 * index, {"t/0": 10 * index})
+                case "stage":
+                    whole.append(staged)
+                    cut, gone = None, gone + 1
+                    while n_past + 2 < len(whole) and whole[n_past].status is Status.PUBLISHED:
+                        manifest = {"manifest.json": whole[n_past].files["manifest.json"]}
+                        change([n_past], offsets={}, files=manifest)
+                        n_past += 1
+                case "publish":
+                    change([at], status=Status.PUBLISHED)
+                case "drop":
+                    cut, gone = None, gone + (cut is not None)
+                case "sequence":
+                    names.append(name)
+                case "audits" if at >= 0:
+                    change([at], audit={**whole[at].audit, "values.csv": "cd"})
+                case "let go":
+                    change(going, audit={}, has_audit=False)
+        for each in (ledger, storage.ledger()):
+            assert each.releases() == whole
+            assert each.last() == (whole[-1] if whole else None)
+            assert (each.pending_cut(), each.sequence().sequence_id) == (cut, names[-1])
+        assert storage.cuts_gone == gone
+        rows = {PAST: {(first + i) // 64 for i in range(n_past)}, RELEASE: whole[n_past:]}
+        for key, there in rows.items():
+            assert sum(one.startswith(key) for one in storage.entries) == len(there)
 
 
 def test_releases_of_an_earlier_format_move_with_the_next_one(storage: Storage) -> None:
@@ -172,18 +205,6 @@ def test_releases_of_an_earlier_format_move_with_the_next_one(storage: Storage) 
     past = [msgspec.structs.replace(each, offsets={}) for each in before[:-1]]
     assert ledger.releases() == storage.ledger().releases() == [*past, before[-1], record(101)]
     assert sum(key.startswith(RELEASE) for key in storage.entries) == 2
-
-
-def test_what_is_not_published_is_never_past(storage: Storage) -> None:
-    """A release that waits for its sink stays whole, however many follow."""
-    ledger = storage.ledger()
-    for index in range(1, 6):
-        take(ledger, 10 * index)
-        ledger.stage(record(index))
-        if index != 2:
-            ledger.mark_published(f"r{index}")
-    past = msgspec.structs.replace(record(1, status=Status.PUBLISHED), offsets={})
-    assert ledger.releases()[:2] == storage.ledger().releases()[:2] == [past, record(2)]
 
 
 @pytest.mark.parametrize(
@@ -214,15 +235,6 @@ def test_a_damaged_row_of_past_releases_is_noticed(
         storage.ledger()
 
 
-def test_more_releases_than_a_byte_counts_stay_in_order(storage: Storage) -> None:
-    """Release 256 follows 255 when the ledger is read back."""
-    ledger = storage.ledger()
-    for index in range(250, 260):
-        take(ledger, 10 * index)
-        ledger.stage(record(index))
-    assert [r.index for r in storage.ledger().releases()] == list(range(250, 260))
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -247,57 +259,6 @@ def test_what_does_not_follow_is_not_staged(
         ledger.stage(msgspec.structs.replace(record(2), **fields))
     assert storage.entries == before
     ledger.stage(record(2))
-
-
-def test_nothing_is_staged_without_a_cut(storage: Storage) -> None:
-    """A release is the release of a cut; a dropped cut has none."""
-    ledger = storage.ledger()
-    with pytest.raises(ValueError, match="cut"):
-        ledger.stage(record(1))
-    take(ledger, 10)
-    ledger.drop_cut()
-    with pytest.raises(ValueError, match="cut"):
-        ledger.stage(record(1))
-    assert CUT not in storage.entries
-
-
-def test_publishing_is_repeatable_and_known(storage: Storage) -> None:
-    """Confirming twice writes once; confirming an unknown release is refused."""
-    ledger = storage.ledger()
-    take(ledger, 10)
-    ledger.stage(record(1))
-    ledger.mark_published("r1")
-    storage.writes_left = 0
-    ledger.mark_published("r1")
-    with pytest.raises(ValueError, match="no such release"):
-        ledger.mark_published("r2")
-
-
-def test_a_sequence_starts_once(storage: Storage) -> None:
-    """A sequence id is never used again, not even a former one."""
-    ledger = storage.ledger()
-    ledger.start_sequence(SequenceRecord("s2", "digest", 6))
-    with pytest.raises(ValueError, match="once"):
-        ledger.start_sequence(SequenceRecord("s", "digest", 7))
-    assert storage.ledger().sequence() == SequenceRecord("s2", "digest", 6)
-
-
-def test_what_is_not_durable_did_not_happen(storage: Storage) -> None:
-    """If a write fails, the resident ledger stays what is stored."""
-    ledger = storage.ledger()
-    take(ledger, 10)
-    storage.writes_left = 0
-    for attempt in (
-        lambda: ledger.stage(record(1)),
-        ledger.drop_cut,
-        lambda: ledger.start_sequence(SequenceRecord("s2", "digest", 6)),
-    ):
-        with pytest.raises(OSError):  # noqa: PT011 -- the storage's own
-            attempt()
-    assert ledger.last() is None
-    assert ledger.pending_cut() == PendingCut(10, {"t/0": 10})
-    assert ledger.sequence() == SequenceRecord("s", "digest", 5)
-    assert storage.cuts_gone == 0
 
 
 @pytest.mark.parametrize("lost", ["release/", "sequence/", "count"])
