@@ -261,12 +261,12 @@ def test_what_does_not_follow_is_not_staged(
     ledger.stage(record(2))
 
 
-@pytest.mark.parametrize("lost", ["release/", "sequence/", "count"])
+@pytest.mark.parametrize("lost", ["release/", "sequence/", "count", "pages"])
 def test_a_lost_entry_is_noticed(storage: Storage, lost: str) -> None:
-    """A ledger that lacks a release, a sequence or its count does not open."""
+    """Nothing is taken for none: without a release, a sequence, count or pages it does not open."""
     ledger = storage.ledger()
     take(ledger, 10)
-    ledger.stage(record(1))
+    ledger.stage(record(1), [("a", b"1")])
     for key in [key for key in storage.entries if key.startswith(lost.encode())]:
         del storage.entries[key]
     with pytest.raises(ValueError, match="lacks"):
@@ -379,16 +379,6 @@ def test_a_page_that_is_not_as_written_is_noticed(storage: Storage, damage: byte
             dict(opened.pages())
     ledger.start_sequence(SequenceRecord("s2", "digest", 6))
     assert ledger.pages() == {}
-
-
-def test_a_lost_table_of_pages_is_noticed(storage: Storage) -> None:
-    """Pages are never taken for none because their table is gone."""
-    ledger = storage.ledger()
-    take(ledger, 10)
-    ledger.stage(record(1), [("a", b"1")])
-    del storage.entries[b"pages"]
-    with pytest.raises(ValueError, match="lacks"):
-        storage.ledger()
 
 
 @pytest.mark.parametrize(
