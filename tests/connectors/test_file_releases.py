@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,14 @@ class TestFileReleases(ReleaseContract):
         return FileReleaseWorld(tmp_path / "releases")
 
 
+@pytest.fixture
+def sink(tmp_path: Path) -> Iterator[FileReleaseSink]:
+    """Return an open sink on a folder."""
+    with closing(FileReleaseSink(tmp_path / "releases")) as made:
+        made.open()
+        yield made
+
+
 def test_one_publisher_per_folder(tmp_path: Path) -> None:
     """A second sink on the same folder is refused while the first one is open."""
     first, second = FileReleaseSink(tmp_path), FileReleaseSink(tmp_path)
@@ -54,7 +63,7 @@ def test_one_publisher_per_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [MANIFEST, "edges.csv"])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_what_is_no_regular_file_is_neither_read_nor_published(
-    tmp_path: Path, name: str, kind: str
+    sink: FileReleaseSink, tmp_path: Path, name: str, kind: str
 ) -> None:
     """A pipe would be waited for, a device read, for ever: neither is opened."""
 
@@ -65,8 +74,6 @@ def test_what_is_no_regular_file_is_neither_read_nor_published(
         else:
             (folder / name).symlink_to("/dev/zero")
 
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
     staged = stage(tmp_path / "staging", "s-0001", FILES)
     sink.publish(staged)
     forge(tmp_path / "releases" / "s-0001")
@@ -76,7 +83,6 @@ def test_what_is_no_regular_file_is_neither_read_nor_published(
     forge(other.folder)
     with pytest.raises(SinkConflict):
         sink.publish(other)
-    sink.close()
 
 
 def test_what_is_listed_is_published_and_read_once(tmp_path: Path) -> None:
@@ -98,7 +104,7 @@ def test_what_is_listed_is_published_and_read_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [MANIFEST, "edges.csv"])
 def test_what_a_disk_changed_while_it_was_copied_gets_no_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    sink: FileReleaseSink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """A disk that lies: what lies at the sink, or is read from it, is read again before its use."""
     copy = bundles.copy_files
@@ -108,8 +114,6 @@ def test_what_a_disk_changed_while_it_was_copied_gets_no_name(
         data = (target / name).read_bytes()
         (target / name).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
 
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
     sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
     monkeypatch.setattr(bundles, "copy_files", lying)
     with pytest.raises(SinkConflict):
@@ -122,7 +126,7 @@ def test_what_a_disk_changed_while_it_was_copied_gets_no_name(
 
 
 def test_a_release_is_on_the_disk_before_it_has_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sink: FileReleaseSink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whenever the power goes it is there whole or not at all, and told published it is there."""
     synced: list[Path] = []
@@ -137,8 +141,6 @@ def test_a_release_is_on_the_disk_before_it_has_its_name(
         synced.clear()
         return real_rename(source, target)
 
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(Path, "rename", rename)
     staged = stage(tmp_path / "staging", "s-0001", FILES)
@@ -146,13 +148,12 @@ def test_a_release_is_on_the_disk_before_it_has_its_name(
         sink.publish(staged)
         assert synced == [tmp_path / "releases"]
         synced.clear()
-    sink.close()
 
 
-def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
+def test_an_unfinished_release_is_invisible_and_cleared(
+    sink: FileReleaseSink, tmp_path: Path
+) -> None:
     """What a crash left under a temporary name is never read, and does not stay."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
     sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
     sink.close()
     leftover = tmp_path / "releases" / ".tmp-s-0002"
@@ -162,20 +163,16 @@ def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
     assert [b.release_id for b in reader.read(tmp_path / "out")] == ["s-0001"]
     sink.open()
     assert not leftover.exists()
-    sink.close()
 
 
-def test_a_sink_knows_its_last_release_by_every_byte(tmp_path: Path) -> None:
+def test_a_sink_knows_its_last_release_by_every_byte(sink: FileReleaseSink, tmp_path: Path) -> None:
     """A table that somebody changed there is found at the start, and nothing is published after."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
     sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
     (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
     with pytest.raises(SinkConflict):
         sink.last()
     with pytest.raises(SinkConflict):
         sink.publish(stage(tmp_path / "staging", "s-0002", FILES))
-    sink.close()
 
 
 def test_foreign_files_in_the_folder(tmp_path: Path) -> None:
@@ -190,10 +187,10 @@ def test_foreign_files_in_the_folder(tmp_path: Path) -> None:
     sink.close()
 
 
-def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_release(
+    sink: FileReleaseSink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A write that fails is `Unavailable`, leaves nothing visible, and succeeds later."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
     bundle = stage(tmp_path / "staging", "s-0001", FILES)
     with monkeypatch.context() as patch:
 
@@ -207,7 +204,6 @@ def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.Monke
     sink.publish(bundle)
     (found,) = FileReleaseReader(tmp_path / "releases").read(tmp_path / "out")
     assert content(found) == content(bundle)
-    sink.close()
 
 
 def test_reading_into_the_same_folder_is_refused(tmp_path: Path) -> None:

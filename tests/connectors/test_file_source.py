@@ -86,13 +86,18 @@ def opened(
     return source
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where a feed is to lie."""
+    return tmp_path / "feed.jsonl"
+
+
 def values(records: list[Record]) -> list[bytes | None]:
     return [record.value for record in records]
 
 
-def test_last_line_of_a_final_file_needs_no_newline(tmp_path: Path) -> None:
+def test_last_line_of_a_final_file_needs_no_newline(path: Path) -> None:
     """A final file's last line counts without its newline, also when resuming behind it."""
-    path = tmp_path / "feed.jsonl"
     path.write_bytes(b"a\nb")
     source = opened(path)
     assert values(read_all(source)) == [b"a", b"b"]
@@ -102,9 +107,8 @@ def test_last_line_of_a_final_file_needs_no_newline(tmp_path: Path) -> None:
         one.close()
 
 
-def test_a_final_file_stays_at_its_end(tmp_path: Path) -> None:
+def test_a_final_file_stays_at_its_end(path: Path) -> None:
     """What is appended after the end of a final file was reached is not read in this run."""
-    path = tmp_path / "feed.jsonl"
     path.write_bytes(b"a\n")
     source = opened(path)
     assert values(source.poll(0.0, 10)) == [b"a"]
@@ -116,9 +120,8 @@ def test_a_final_file_stays_at_its_end(tmp_path: Path) -> None:
     source.close()
 
 
-def test_followed_file_waits_for_the_newline(tmp_path: Path) -> None:
+def test_followed_file_waits_for_the_newline(path: Path) -> None:
     """A half-written line of a followed file is not returned before it is whole."""
-    path = tmp_path / "feed.jsonl"
     path.write_bytes(b"a\nhal")
     source = opened(path, follow=True)
     identity = source.identity()
@@ -133,9 +136,8 @@ def test_followed_file_waits_for_the_newline(tmp_path: Path) -> None:
     source.close()
 
 
-def test_identity_of_a_file_that_was_empty(tmp_path: Path) -> None:
+def test_identity_of_a_file_that_was_empty(path: Path) -> None:
     """An empty file gets its identity with its first bytes, and keeps it while it grows."""
-    path = tmp_path / "feed.jsonl"
     path.touch()
     source = opened(path, follow=True)
     assert source.identity() == {}
@@ -149,35 +151,29 @@ def test_identity_of_a_file_that_was_empty(tmp_path: Path) -> None:
     opened(path, 2, identity, follow=True).close()
 
 
-def test_a_changed_beginning_is_refused(tmp_path: Path) -> None:
-    """One changed byte within the first 4 KiB is another file."""
-    path = tmp_path / "feed.jsonl"
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda data: data[:4000] + b"!" + data[4001:], SourceMismatch),
+        (lambda data: data[: 900 * len(b"line 0000\n")], OffsetLost),
+    ],
+)
+def test_a_changed_or_shorter_file_is_refused(
+    path: Path, change: Callable[[bytes], bytes], error: type[Exception]
+) -> None:
+    """One changed byte in the first 4 KiB is another file; one with fewer lines has lost some."""
     data = b"".join(b"line %04d\n" % i for i in range(1000))
     path.write_bytes(data)
     source = opened(path)
     identity = source.identity()
     source.close()
-    path.write_bytes(data[:4000] + b"!" + data[4001:])
-    with pytest.raises(SourceMismatch):
-        opened(path, 10, identity)
-
-
-def test_a_shorter_file_is_refused(tmp_path: Path) -> None:
-    """A file with fewer lines than were read has lost some."""
-    path = tmp_path / "feed.jsonl"
-    lines = [b"line %04d\n" % i for i in range(1000)]
-    path.write_bytes(b"".join(lines))
-    source = opened(path)
-    identity = source.identity()
-    source.close()
-    path.write_bytes(b"".join(lines[:900]))
-    with pytest.raises(OffsetLost):
+    path.write_bytes(change(data))
+    with pytest.raises(error):
         opened(path, 950, identity)
 
 
-def test_a_file_cut_while_followed_is_refused(tmp_path: Path) -> None:
+def test_a_file_cut_while_followed_is_refused(path: Path) -> None:
     """Truncation under a running reader does not pass for silence."""
-    path = tmp_path / "feed.jsonl"
     path.write_bytes(b"a\nb\n")
     source = opened(path, follow=True)
     source.poll(0.0, 10)
@@ -223,9 +219,8 @@ def test_pausing_far_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [1024, 1025, 10_000_000])
-def test_long_lines_are_cut(tmp_path: Path, length: int) -> None:
+def test_long_lines_are_cut(path: Path, length: int) -> None:
     """A line beyond the bound comes as a longer-than-bound prefix, with length and sha256."""
-    path = tmp_path / "feed.jsonl"
     line = (b"0123456789" * (length // 10 + 1))[:length]
     path.write_bytes(b"before\n" + line + b"\nafter\n")
     source = opened(path, record_bytes_max=1024)

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,14 @@ def world(kafka: KafkaSettings, new_topic: Callable[..., str]) -> KafkaReleaseWo
 def large(tmp_path: Path) -> ReleaseBundle:
     """Give a release of ten chunks, hence of several transactions."""
     return stage(tmp_path / "staging", "s-0001", {"a.csv": bytes(range(256)) * 150, "b.csv": b"z"})
+
+
+@pytest.fixture
+def sink(world: KafkaReleaseWorld) -> Iterator[KafkaReleaseSink]:
+    """Give an open sink of the topic."""
+    with closing(world.sink()) as made:
+        made.open()
+        yield made
 
 
 class TestKafkaReleases(ReleaseContract):
@@ -138,11 +147,9 @@ def test_kill_while_publishing(
 
 
 def test_what_a_record_tells(
-    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle
+    sink: KafkaReleaseSink, cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle
 ) -> None:
     """Records carry four headers, the nominal time and chunks of one size, uncompressed."""
-    sink = world.sink()
-    sink.open()
     sink.publish(large)
     sink.close()
     records = cluster.records(world.topic)
@@ -242,6 +249,7 @@ def test_fenced_off_by_what_was_given_up(
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_unknown_outcome(
+    sink: KafkaReleaseSink,
     cluster: Cluster,
     world: KafkaReleaseWorld,
     large: ReleaseBundle,
@@ -249,8 +257,6 @@ def test_unknown_outcome(
     committed: bool,
 ) -> None:
     """After a commit without an answer, publishing again finds out and ends with one release."""
-    sink = world.sink()
-    sink.open()
     commit = sink._producer.commit_transaction
     answers = iter([True, True, True, False])
 
@@ -266,13 +272,13 @@ def test_unknown_outcome(
     with pytest.raises(Unavailable):
         sink.publish(large)
     sink.publish(large)
-    sink.close()
     assert [content(b) for b in world.read(tmp_path / "out")] == [content(large)]
     kinds = [dict(r.headers)["kind"] for r in cluster.records(world.topic)]
     assert kinds.count(b"marker") == 1
 
 
 def test_commit_without_end(
+    sink: KafkaReleaseSink,
     world: KafkaReleaseWorld,
     large: ReleaseBundle,
     tmp_path: Path,
@@ -280,15 +286,12 @@ def test_commit_without_end(
 ) -> None:
     """A commit that never returns is given up in time, and the next attempt succeeds."""
     monkeypatch.setattr(sink_module, "TRANSACTION_TIMEOUT_S", 4.0)
-    sink = world.sink()
-    sink.open()
     never = threading.Event()
     sink._producer.commit_transaction = never.wait
     with pytest.raises(Unavailable):
         sink.publish(large)
     never.set()
     sink.publish(large)
-    sink.close()
     assert [content(b) for b in world.read(tmp_path / "out")] == [content(large)]
 
 
@@ -324,7 +327,11 @@ def test_broker_killed_while_publishing(
 
 
 def test_foreign_and_damaged_records(
-    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle, tmp_path: Path
+    sink: KafkaReleaseSink,
+    cluster: Cluster,
+    world: KafkaReleaseWorld,
+    large: ReleaseBundle,
+    tmp_path: Path,
 ) -> None:
     """Records that are no parts, damaged chunks and sets without a marker are passed over."""
     headers = [("release_id", b"s-0000"), ("seq", b"0"), ("kind", b"chunk"), ("sha256", b"0" * 64)]
@@ -332,26 +339,21 @@ def test_foreign_and_damaged_records(
     cluster.write(world.topic, 0, [b"damaged"], headers=headers)
     cluster.write(world.topic, 0, [b"x"], headers=[("release_id", b"../up"), *headers[1:]])
     cluster.write(world.topic, 0, [b"x"], headers=[headers[0], ("seq", b"one"), *headers[2:]])
-    sink = world.sink()
-    sink.open()
     assert sink.last() is None
     sink.publish(large)
     cluster.write(world.topic, 0, [b"behind"])
     last = sink.last()
     assert last is not None
     assert last.release_id == "s-0001"
-    sink.close()
     assert [content(b) for b in world.read(tmp_path / "out")] == [content(large)]
 
 
 def test_a_marker_without_its_chunks(
-    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
+    sink: KafkaReleaseSink, cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
 ) -> None:
     """A first release cut by retention is passed over; a later one with a gap is an error."""
     from kafka import TopicPartition as KafkaTopicPartition  # noqa: PLC0415
 
-    sink = world.sink()
-    sink.open()
     for i in (1, 2):
         sink.publish(stage(tmp_path / "staging", f"s-000{i}", {"a.csv": b"q" * CHUNK_BYTES * 3}))
     cluster.admin.delete_records({KafkaTopicPartition(world.topic, 0): 2})
@@ -365,22 +367,18 @@ def test_a_marker_without_its_chunks(
     cluster.write(world.topic, 0, [forged.value], headers=forged.headers())
     with pytest.raises(SinkConflict, match="s-0003"):
         world.read(tmp_path / "out")
-    sink.close()
 
 
 def test_last_release_is_found_behind_a_long_partial_one(
-    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
+    sink: KafkaReleaseSink, cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
 ) -> None:
     """The last marker is found however many records of an unfinished set follow it."""
-    sink = world.sink()
-    sink.open()
     sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
     headers = [("release_id", b"s-0002"), ("kind", b"chunk"), ("sha256", b"0" * 64)]
     cluster.write(world.topic, 0, [b"x"] * 500, headers=[("seq", b"0"), *headers])
     last = sink.last()
     assert last is not None
     assert last.release_id == "s-0001"
-    sink.close()
 
 
 def test_an_open_transaction_of_another_producer(
@@ -403,11 +401,13 @@ def test_an_open_transaction_of_another_producer(
 
 
 def test_nominal_times_of_any_age(
-    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sink: KafkaReleaseSink,
+    cluster: Cluster,
+    world: KafkaReleaseWorld,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Releases may carry old and future times; a topic that refuses them is named."""
-    sink = world.sink()
-    sink.open()
     times = [0, 946_684_800_000, 4_102_444_800_000]
     for index, time_ms in enumerate(times):
         sink.publish(stage(tmp_path / "staging", f"s-000{index}", FILES, time_ms))
@@ -419,7 +419,6 @@ def test_nominal_times_of_any_age(
         monkeypatch.setattr(sink_module, "FLUSH_BYTES", flush_bytes)
         with pytest.raises(Misconfigured, match=r"message\.timestamp\.after\.max\.ms"):
             sink.publish(refused)
-    sink.close()
 
 
 def test_topic_with_several_partitions_is_refused(

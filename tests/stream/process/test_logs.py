@@ -33,6 +33,14 @@ def _logging_as_before() -> Iterator[None]:
         logging.getLogger(name).setLevel(level)
 
 
+@pytest.fixture
+def stream() -> io.StringIO:
+    """Return where lines of JSON go."""
+    found = io.StringIO()
+    logs.configure(format="json", stream=found)
+    return found
+
+
 def json_lines(stream: io.StringIO) -> list[dict[str, object]]:
     """Return the logged lines, decoded."""
     return [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -53,10 +61,8 @@ def test_a_line_is_key_value() -> None:
     )
 
 
-def test_a_line_is_json() -> None:
+def test_a_line_is_json(stream: io.StringIO) -> None:
     """The JSON format holds the same, numbers as numbers."""
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     logs.get_logger("ktsafe.stream.release.publish").warning(
         "slot skipped", count=2, hint='say "no"'
     )
@@ -70,10 +76,8 @@ def test_a_line_is_json() -> None:
     }
 
 
-def test_unlisted_fields_are_dropped_and_counted() -> None:
+def test_unlisted_fields_are_dropped_and_counted(stream: io.StringIO) -> None:
     """A field that is not on the list cannot slip in, and its absence shows."""
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     logs.get_logger("ktsafe.stream").info("joined", vertex="alice", count=1)
     assert "alice" not in stream.getvalue()
     [line] = json_lines(stream)
@@ -90,10 +94,8 @@ def test_arguments_of_messages_are_not_filled_in(style: str) -> None:
     assert "alice" not in stream.getvalue()
 
 
-def test_errors_show_type_and_place_but_not_their_text() -> None:
+def test_errors_show_type_and_place_but_not_their_text(stream: io.StringIO) -> None:
     """An exception's text may hold a key of a dictionary, which may be a person's id."""
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     try:
         {}["alice"]
     except KeyError:
@@ -104,10 +106,8 @@ def test_errors_show_type_and_place_but_not_their_text() -> None:
     assert "alice" not in stream.getvalue()
 
 
-def test_numbers_and_words_hold_nothing_else() -> None:
+def test_numbers_and_words_hold_nothing_else(stream: io.StringIO) -> None:
     """A sentence in a field for numbers or words is replaced, not written."""
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     logs.get_logger("ktsafe.stream").info(
         "x", count="alice", reason="Alice Liddell, 7", seconds=1e999
     )
@@ -115,10 +115,8 @@ def test_numbers_and_words_hold_nothing_else() -> None:
     assert (line["count"], line["reason"], line["seconds"]) == ("?", "?", "?")
 
 
-def test_level_applies_to_ours_and_libraries_speak_from_warning_on() -> None:
+def test_level_applies_to_ours_and_libraries_speak_from_warning_on(stream: io.StringIO) -> None:
     """Lines of ours appear from info on, those of libraries do not."""
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     logs.get_logger("ktsafe.stream.service.loop").info("round")
     logging.getLogger("kafka.client").info("connected")
     logging.getLogger("kafka.client").warning("%s unreachable", "broker:9092")
@@ -155,12 +153,10 @@ def test_a_closed_stream_loses_the_line_and_nothing_else() -> None:
     logs.get_logger("ktsafe.stream").info("lost")
 
 
-def test_crashes_show_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crashes_show_no_text(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     """What nobody caught is one line without the error's text, in the main thread and others."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     logs.install_crash_hooks()
 
     def fail() -> None:
@@ -179,10 +175,8 @@ def test_crashes_show_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(":fail" in str(line["at"]) for line in lines)
 
 
-def test_a_crash_names_its_places(tmp_path: Path) -> None:
+def test_a_crash_names_its_places(stream: io.StringIO, tmp_path: Path) -> None:
     """Places are those of the innermost calls, code of a module and lambdas among them."""
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     code = "def outer():\n    return (lambda: 1 / 0)()\n" * 3 + "outer()\n"
     try:
         exec(compile(code, str(tmp_path / "our-module.py"), "exec"), {})  # noqa: S102 -- ours
@@ -195,13 +189,11 @@ def test_a_crash_names_its_places(tmp_path: Path) -> None:
 
 
 def test_a_traceback_is_written_where_it_was_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stream: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file is its owner's only; the log names it and holds no text of the error."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    stream = io.StringIO()
-    logs.configure(format="json", stream=stream)
     logs.install_crash_hooks(tmp_path)
     try:
         raise ValueError("alice")

@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import hashlib
+import itertools
 import json
 
 import msgspec
@@ -19,7 +20,7 @@ from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import linked, publish
 from ktsafe.stream.release.publish import Publisher
 from ktsafe.stream.service.slot_clock import OPEN_TRANSACTION_S
-from tests.memory_connectors import Crash, MemorySource, unavailable
+from tests.memory_connectors import Crash, Faults, MemorySource, unavailable
 from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import (
     SCHEMA,
@@ -50,13 +51,24 @@ def test_every_slot_shows_the_graph_of_its_time(tmp_path):
     assert [letter.record.offset for letter in world.letters] == [3]
 
 
-def test_a_sink_that_does_not_answer_is_asked_again_with_the_same_bytes(tmp_path):
-    """Errors before and after the effect: each release is published once, unchanged."""
-    world = small_world(tmp_path)
+def test_a_sink_that_does_not_answer_is_asked_again_with_the_same_bytes(tmp_path, monkeypatch):
+    """Errors before and after the effect: each release is published once, unchanged.
+
+    It is offered again after a pause, not at once.
+    """
+    world, run, moments = small_world(tmp_path), Faults.run, []
+
+    def noted(faults, operation, effect):
+        if operation == "publish":
+            moments.append(world.now_s)
+        return run(faults, operation, effect)
+
+    monkeypatch.setattr(Faults, "run", noted)
     world.faults.before["publish"] = [unavailable(), unavailable()]
     world.faults.after["publish"] = [unavailable()]
     world.run()
     check_history(world)
+    assert min(after - before for before, after in itertools.pairwise(moments[:4])) >= 0.5
 
 
 def test_dead_letters_are_durable_before_their_offset_passes(tmp_path):

@@ -8,10 +8,13 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
 
 from ktsafe import InvalidGraph, InvalidParams, PrivacyParams
 from ktsafe.assess.attacks import ATTACKS, Case, ids_removed, run
+from tests.graphs import attributed, small_graphs
 from tests.ktsafe.assess.attacks.releases import noisy, random_graph
+from tests.naive import Small
 
 PARAMS = PrivacyParams(k=5)
 
@@ -35,6 +38,24 @@ def told(case: Case, **kwargs) -> dict[str, str]:
 def everything() -> dict[str, str]:
     """Return the results of all attacks together."""
     return told(case())
+
+
+@given(small_graphs(max_attributes=2), small_graphs(max_attributes=2))
+def test_codes_of_both_graphs_stand_for_the_same_texts(one: Small, other: Small) -> None:
+    """Equal texts have equal codes, others have others, and none is beyond the number told."""
+    widths = [{len(each) for each in graph.quasi_identifiers} for graph in (one, other)]
+    assume(widths[0] == widths[1] != set())
+    graphs = [attributed(one), attributed(other)]
+    true, shown, sizes = Case(*graphs, np.full(graphs[1].n_vertices, -1)).values
+    for j, size in enumerate(sizes):
+        of_text: dict[str, set[int]] = {}
+        for graph, codes in zip(graphs, (true, shown), strict=True):
+            texts = [graph.categories[j][code] for code in graph.codes[:, j].tolist()]
+            for text, code in zip(texts, codes[:, j].tolist(), strict=True):
+                of_text.setdefault(text, set()).add(code)
+        found = [code for codes in of_text.values() for code in codes]
+        assert len(found) == len(of_text) == len(set(found))
+        assert max(found) < size
 
 
 def test_the_same_seed_gives_the_same_results() -> None:

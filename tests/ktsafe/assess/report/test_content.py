@@ -9,6 +9,7 @@ import pytest
 from msgspec import ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
+from ktsafe import PrivacyParams
 from ktsafe.assess.report.content import (
     ReleaseWithFigures,
     content,
@@ -20,7 +21,7 @@ from ktsafe.assess.report.words import parameters
 from ktsafe.audit.changes_by_age import RECENT
 from ktsafe.stream.files.audit_model import Audit, Utility
 from ktsafe.stream.files.release_figures import FRESHNESS_AGES
-from tests.ktsafe.assess.report.examples import PARAMS, Page, figures, private, put, told
+from tests.ktsafe.assess.report.examples import Page, figures, private, put, told
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -102,15 +103,19 @@ def test_an_old_audit_without_measurements_has_a_report() -> None:
 
 def test_parameters_are_told_in_words() -> None:
     """Every parameter of the promise is there, with its value in the sentence."""
-    said = parameters(PARAMS.to_mapping(), "all", "exchanged")
+    params = PrivacyParams(k=7, alpha="2/5", t="3/10", epsilon=4).to_mapping()
+    said = parameters(params, "all", "exchanged")
     rows = {row["name"]: row for row in said}
     assert rows.keys() >= {"k", "alpha", "t", "epsilon", "hops", "window", "values"}
     assert "of a member of its cohort" in rows["values"]["means"]
-    assert "5 candidates" in rows["k"]["means"]
-    assert "50%" in rows["alpha"]["means"]
+    words = {"k": "7 candidates", "alpha": "40%", "t": "30%", "epsilon": "at most 4 edits"}
+    assert [name for name, text in words.items() if text not in rows[name]["means"]] == []
+    assert {name: rows[name]["value"] for name in words} == {
+        name: str(params[name]) for name in words
+    }
     assert "ties" not in rows
     for ties, words in (("mutual", "each names the other"), (["family", "friend"], "these kinds")):
-        row = parameters(PARAMS.to_mapping(), "all", "exchanged", ties)[-1]
+        row = parameters(params, "all", "exchanged", ties)[-1]
         assert row["name"] == "ties"
         assert words in row["means"]
     assert row["value"] == "family, friend"
