@@ -87,6 +87,11 @@ def test_a_release_has_the_kind_of_the_graph_and_nobodys_name(
     out = safe.graph if isinstance(safe.graph, tuple) else (safe.graph,)
     assert [type(part) for part in out] == [type(part) for part in graph]
     assert NAME not in everything_in(safe.graph)
+    told = {line[:9].strip(): line[10:] for line in safe.report().splitlines()}
+    for name, found in (("people", safe.utility.vertices), ("ties", safe.utility.edges)):
+        counts = f"{found.true:,} true, {found.released:,} released; "
+        assert told[name] == f"{counts}precision {found.precision:.2f}, recall {found.recall:.2f}"
+    assert told["cost"].startswith(f"{safe.utility.edges.cost_share:.2f} of the true ties")
     assert NAME not in repr(safe) + safe.report() + repr(safe.private_mapping)
     assert safe.verify().is_safe
     assert all(str(name).startswith(NAME) for name in safe.private_mapping.values())

@@ -96,9 +96,12 @@ def lattice(graph) -> Lattice:
     return Lattice.of(graph, PARAMS.k)
 
 
-def test_with_time_all_of_the_front_is_released(lattice) -> None:
-    """What is advised is one of the releases that were made, each by its seed."""
-    advice = advised(lattice, PARAMS, [], GOES_ON["always"])
+@pytest.mark.parametrize("others", [[], [2], [10]])
+def test_with_time_all_of_the_front_is_released(lattice, others) -> None:
+    """What is advised is a release that was made for the k asked for, each by its seed."""
+    advice = advised(lattice, PARAMS, others, GOES_ON["always"])
+    assert advice.best.setting.k == PARAMS.k
+    assert {one.setting.k for one in advice.front} <= {PARAMS.k, *others}
     assert all(one.is_made for one in (advice.base, advice.best, *advice.front))
     assert all(one.f1 >= MIN_F1 for one in advice.front)
     assert advice.best.f1 > advice.base.f1 + 0.1
