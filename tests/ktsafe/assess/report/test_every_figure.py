@@ -58,7 +58,6 @@ SAME: Final[Mapping[str, str]] = {
     "freshness": "freshness",
     "safety.margin_until": "sequence.margin_until",
     "safety.attacks_of": "attacks.of",
-    "safety.decided_by": "audit.checked.alpha_by",
     "least_protected.people": "privacy.all.vertices",
     "least_protected.risk_mean": "privacy.all.k_real.risk_mean",
     **{
