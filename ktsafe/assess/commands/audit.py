@@ -151,8 +151,7 @@ def _write_page(
     """Write the report on the last release, beside all before."""
     from ktsafe.assess.report.content import content
     from ktsafe.assess.report.dossier import dossier, read_context
-    from ktsafe.assess.report.page import page, public_content, public_page
-    from ktsafe.assess.report.sources import told_of
+    from ktsafe.assess.report.page import page, public_content, public_page, told_of
 
     with phases("reporting") as progress:
         history = told_of(sources, attacks, seed=seed, progress=progress)

@@ -320,8 +320,7 @@ def _reported(path: Path, settings: Settings, found: Worth) -> str:
     from msgspec import structs
 
     from ktsafe.assess.report.content import content, describe_risk
-    from ktsafe.assess.report.page import page
-    from ktsafe.assess.report.sources import told_of
+    from ktsafe.assess.report.page import page, told_of
     from ktsafe.stream.config import places
     from ktsafe.stream.release.sequence_report import Sources
 

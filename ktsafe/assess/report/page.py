@@ -1,6 +1,8 @@
-"""Pages of a report from templates: private, public, and of `protect`.
+"""Pages of a report from folders and templates: private, public, of `protect`.
 
-All text is escaped, and a page loads nothing from anywhere.
+All text is escaped, and a page loads nothing from anywhere. What audits do not tell stays missing
+or is measured by the truth, never guessed; an audit or a truth of another release is refused
+(tests/ktsafe/assess/commands/test_report.py).
 
 How pages look may be changed, in the templates. `NOISE`, `COUNT_MIN` and `STEPS` keep the public
 edition from telling of single ties: tests/ktsafe/assess/report/test_content.py compares what it
@@ -9,12 +11,14 @@ says.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.resources
 import re
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree as ET
@@ -22,21 +26,37 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec.structs import replace
 
 from ktsafe import Anonymized, AttributedGraph, PrivacyParams
+from ktsafe.assess.releases.attacks import AttackReport
 from ktsafe.assess.report import charts
 from ktsafe.assess.report.content import Drift, ReleaseWithFigures, SharpestResult, content
 from ktsafe.assess.report.words import DRIFT, KINDS, NOT_COVERED
 from ktsafe.assess.utility import measured
 from ktsafe.audit import ReleaseAudit
 from ktsafe.audit.changes_by_age import AGE_MAX, RECENT, ToldFreshness
+from ktsafe.audit.release_audit import Size
+from ktsafe.errors import InvalidGraph
 from ktsafe.reader.exports import LEANINGS
-from ktsafe.stream.files.audit_model import Audit
-from ktsafe.stream.files.releases_read import Manifest
-from ktsafe.stream.files.releases_write import ReleaseHeader
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.audit_model import AttackResult, Attacks, Audit
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.files.private_audits import place_of, read_audit, read_declared, read_owners
+from ktsafe.stream.files.releases_read import (
+    Manifest,
+    manifest_sha256,
+    read_manifest,
+    read_release,
+    release_folders,
+    why_withdrawn,
+)
+from ktsafe.stream.files.releases_write import AUDIT, ReleaseHeader
 from ktsafe.stream.files.report_texts import now, number, percent, text_of
 from ktsafe.stream.files.single_release import written_and_verified
 from ktsafe.stream.files.verdict import BROKEN
+from ktsafe.stream.release.audits import Truth, traced_of
+from ktsafe.stream.release.sequence_report import Sources
 
 _FOLDER: Final = importlib.resources.files("ktsafe.assess.report")
 _MARKED: Final = re.compile(r"`([^`]+)`")
@@ -254,3 +274,95 @@ def page_of(
         release, _, _ = written_and_verified(Path(room) / "release", made, header, shown=True)
     figures = measured(Audit.of(audit), told, made.graph, made.origin, params)
     return page(content([ReleaseWithFigures(release.manifest, figures)], now()))
+
+
+# What a report is made of: manifests, private audits, perhaps the true graph.
+
+
+def told_of(
+    sources: Sources,
+    attacks: AttackReport | None = None,
+    *,
+    seed: int = 0,
+    progress: Callable[[str, float], None] = lambda _phase, _done: None,
+) -> list[ReleaseWithFigures]:
+    """Return the last sequence's releases, in order.
+
+    Parameters
+    ----------
+    sources:
+        The releases and the private audits; with the truth, what the audit of the last release
+        does not tell is measured.
+    attacks:
+        What `ktsafe.assess.releases.attacks.attack_releases` found of these releases; taken
+        instead of what audits tell.
+    seed:
+        The same files and seed give the same figures.
+
+    Raises
+    ------
+    ConfigError
+        If there are no releases, or no private audits.
+    ReleaseUnreadable, InvalidGraph
+        If files are missing, damaged, or do not fit each other.
+    """
+    if sources.mapping is None:
+        raise ConfigError("A report is made of private audits.", hint="Name them with --map.")
+    folders = release_folders(sources.releases)
+    if not folders:
+        raise ConfigError("There is no release to report of.")
+    manifests = [read_manifest(folder) for folder in folders]
+    is_kept = [m.sequence_id == manifests[-1].sequence_id for m in manifests]
+    kept = list(compress(manifests, is_kept))
+    audits = [
+        replace(_figures(sources.mapping, manifest), withdrawn=why_withdrawn(folder))
+        for manifest, folder in zip(kept, compress(folders, is_kept), strict=True)
+    ]
+    if attacks is not None:
+        audits[-1] = replace(audits[-1], attacks=Attacks(_attacks(attacks, kept[-1]), []))
+    if sources.truth is not None:
+        audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
+    told = list(map(ReleaseWithFigures, kept, audits))
+    return [*told[:-1], dataclasses.replace(told[-1], sha256=manifest_sha256(folders[-1]))]
+
+
+def _figures(folder: Path, manifest: Manifest) -> Audit:
+    """Return the private audit of a release, if it is the one."""
+    path = place_of(folder, manifest.release_id, AUDIT) / AUDIT
+    found = read_audit(path)
+    if found.size.released != Size(manifest.vertices, manifest.edges):
+        msg = f"{path} is not the audit of {manifest.release_id}: their sizes differ."
+        raise InvalidGraph(msg, hint="Name the folder that was written with the release.")
+    return found
+
+
+def _attacks(report: AttackReport, manifest: Manifest) -> list[AttackResult]:
+    """Return the results of attacks on a release and on its sequence."""
+    parts = [p.results for p in report.releases if p.release_id == manifest.release_id]
+    parts += [p.results for p in report.sequences if p.sequence_id == manifest.sequence_id]
+    return [result for part in parts for result in part]
+
+
+def _measured(
+    sources: Sources, folder: Path, audit: Audit, seed: int, progress: Callable[[str, float], None]
+) -> Audit:
+    assert sources.mapping is not None
+    assert sources.truth is not None
+    progress("reading the truth", 0.0)
+    release = read_release(folder)
+    name = release.manifest.release_id
+    schema = None if sources.schema is None else read_schema(sources.schema)
+    true = Truth(sources.truth, schema).of(release.manifest, read_declared(sources.mapping, name))
+    traced = traced_of(release, true, read_owners(sources.mapping, name))
+    if Size.of(traced.original) != audit.size.original:
+        msg = f"The true graph is not the one behind {name}: their sizes differ."
+        raise InvalidGraph(msg, hint="Give the graph of the release's nominal time.")
+    return measured(
+        audit,
+        traced.original,
+        traced.released,
+        traced.behind,
+        release.params,
+        seed=seed,
+        progress=progress,
+    )
