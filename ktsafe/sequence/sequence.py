@@ -7,7 +7,7 @@ step raises (tests/ktsafe/sequence/test_sequence.py). `_fixed` is part of the sa
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from concurrent.futures import Executor
 from itertools import starmap
 from typing import Any, NamedTuple, Self
@@ -255,9 +255,13 @@ class SequenceEngine:
         """
         gate.check(self.state, self.spec, self.state.places.members)
 
-    def pages(self) -> Iterator[tuple[str, bytes]]:
-        """Yield name and bytes of every page: the whole state."""
-        return state_pages(self.state, self._fixed())
+    def pages(self, but: Container[str] = ()) -> Iterator[tuple[str, bytes]]:
+        """Yield name and bytes of every page, but for some: the state."""
+        return state_pages(self.state, self._fixed(), but)
+
+    def kept_pages(self) -> frozenset[str]:
+        """Return the names of pages as the release before left them."""
+        return frozenset(name for table in self.state.tables for name in table.kept_pages())
 
     def forget_with(self, key: bytes) -> None:
         """Keep from now on only hashes, with this key, of unused texts.

@@ -42,7 +42,7 @@ from ktsafe.state.database import Database
 from ktsafe.state.folder import DATABASE, hold
 from ktsafe.state.ledger import SequenceRecord
 from ktsafe.state.ledger.ledger import COUNT, PAGES, SEQUENCE
-from ktsafe.state.ledger.records import Pages
+from ktsafe.state.ledger.records import NextPages, Pages
 from ktsafe.stream.config.places import STORE
 from ktsafe.stream.release.sequence_inputs import inputs_digest, is_of_auditor
 
@@ -96,11 +96,11 @@ def convert(folder: Path) -> str:
         if pages.keys() != rows.keys() or not all(map(listed.holds, pages, pages.values())):
             raise SystemExit("The pages of the sequence do not read back as written.")
         own = {name: page for name, page in pages.items() if not is_of_auditor(name)}
-        writes, digest = converted_pages(own, record.inputs_digest)
-        kept = Pages({name: listed.listed(name) for name in own})
-        gone = listed.keys() - kept.keys()
-        index = int.from_bytes(listed.listed(META)[16:], "big")
-        after, writes = kept.changed(writes.items(), index)
+        converted, digest = converted_pages(own, record.inputs_digest)
+        coming = NextPages(listed, int.from_bytes(listed.listed(META)[16:], "big"))
+        for name, page in {**dict.fromkeys(own), **converted}.items():
+            coming.take(name, page)
+        after, writes = coming.end()
         n_sequences, n_releases, _ = msgspec.json.decode(ledger[COUNT])
         batch = database.batch()
         batch.write(
@@ -113,7 +113,7 @@ def convert(folder: Path) -> str:
                 COUNT: msgspec.json.encode([n_sequences, n_releases, len(after)]),
             },
         )
-        batch.write(keys.PAGES, {**dict.fromkeys(gone), **writes})
+        batch.write(keys.PAGES, writes)
         database.commit(batch)
     return record.sequence_id
 

@@ -6,6 +6,7 @@ What others may use is listed here; how it is kept stands in `ledger` and `recor
 from ktsafe.state.ledger.ledger import EMPTY, MANIFEST, Ledger, LedgerStorage
 from ktsafe.state.ledger.records import (
     Erased,
+    NamedPages,
     PendingCut,
     ReleaseRecord,
     SequenceRecord,
@@ -19,6 +20,7 @@ __all__ = [
     "Erased",
     "Ledger",
     "LedgerStorage",
+    "NamedPages",
     "PendingCut",
     "ReleaseRecord",
     "SequenceRecord",

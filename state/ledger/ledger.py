@@ -30,6 +30,7 @@ import msgspec
 from ktsafe.state.ledger.records import (
     ROW,
     Erased,
+    NamedPages,
     NextPages,
     Pages,
     PastRelease,
@@ -155,7 +156,7 @@ class Ledger:
         key = SEQUENCE + len(self._sequences).to_bytes(8, "big")
         self._storage.write(
             {key: msgspec.json.encode(sequence), COUNT: self._count(1, 0, 0), PAGES: None},
-            dict.fromkeys(self._pages.keys()),
+            dict.fromkeys(self._pages.gone(Pages())),
         )
         self._sequences.append(sequence)
         self._pages = Pages()
@@ -169,7 +170,10 @@ class Ledger:
 
     def replace_pages(self, pages: Iterable[tuple[str, bytes]]) -> None:
         """Change pages between two releases: same content, less of departed people."""
-        after, writes = self._pages.changed(pages, self._releases[-1].index)
+        coming = NextPages(self._pages, self._releases[-1].index)
+        for name, page in {**dict.fromkeys(self._pages), **dict(pages)}.items():
+            coming.take(name, page)
+        after, writes = coming.end()
         if writes:
             listed = {COUNT: self._count(0, 0, len(after)), PAGES: after.packed()}
             self._storage.write(listed, writes)
@@ -240,7 +244,7 @@ class Ledger:
         """Return all releases in order."""
         return list(self._releases)
 
-    def stage(self, record: ReleaseRecord, pages: Iterable[tuple[str, bytes]] = ()) -> int:
+    def stage(self, record: ReleaseRecord, pages: NamedPages = ()) -> int:
         """Append `record`, take its pages and consume the cut, in one write.
 
         No return from here.
@@ -250,8 +254,8 @@ class Ledger:
         Parameters
         ----------
         pages:
-            Name and bytes of every page, made one by one; those that did not change are passed
-            over, and those that are not among them go.
+            Every page, made one by one; those that did not change are passed over, and those that
+            are not among them go.
 
         Returns
         -------
@@ -261,7 +265,8 @@ class Ledger:
         Raises
         ------
         ValueError
-            If it does not follow the last release, or is not the release of the pending cut.
+            If it does not follow the last release, or is not the release of the pending cut; if a
+            page is to be as before, and was not there.
         """
         last, sequence = self.last(), self.sequence()
         if record.status is not Status.STAGED:
@@ -299,7 +304,7 @@ class Ledger:
         self._storage.cut_gone()
         return coming.n_changed
 
-    def _written_early(self, index: int, pages: Iterable[tuple[str, bytes]]) -> NextPages:
+    def _written_early(self, index: int, pages: NamedPages) -> NextPages:
         """Take a release's pages, and write all but the last part."""
         self.drop_orphans()
         coming = NextPages(self._pages, index)

@@ -164,6 +164,9 @@ def unpacked(row: bytes) -> tuple[int, list[PastRelease]]:
 Writes = dict[bytes, bytes | None]
 """Values by key; None deletes."""
 
+NamedPages = Iterable[tuple[str, bytes | None]]
+"""Name and bytes of all pages of a release; None for those that the release before left so."""
+
 PART_BYTES: Final = 32 << 20
 """Of pages that are held and written at once; a single page may be longer."""
 _DIGEST_BYTES: Final = 16
@@ -212,24 +215,14 @@ class Pages:
         """Return the key under which a page is kept."""
         return _key(self._listed[name], name)
 
-    def keys(self) -> set[bytes]:
-        """Return all keys."""
-        return {self.key(name) for name in self}
+    def gone(self, after: Pages) -> list[bytes]:
+        """Return the keys of pages that others replace, or none."""
+        listed = self._listed.items()
+        return [_key(known, name) for name, known in listed if after.listed(name) != known]
 
     def holds(self, name: str, page: bytes) -> bool:
         """Whether this is the page of that name, byte for byte."""
         return self.listed(name)[:_DIGEST_BYTES] == _digest(page)
-
-    def changed(self, pages: Iterable[tuple[str, bytes]], index: int) -> tuple[Pages, Writes]:
-        """Return the list with changed pages, and the rows to write now."""
-        listed, writes = dict(self._listed), Writes()
-        for name, page in pages:
-            if not self.holds(name, page):
-                if name in self._listed:
-                    writes[self.key(name)] = None
-                listed[name] = _digest(page) + index.to_bytes(8, "big")
-                writes[_key(listed[name], name)] = page
-        return Pages(listed), writes
 
 
 class StoredPages(Mapping[str, bytes]):
@@ -280,7 +273,7 @@ class NextPages:
     before:
         The pages of the release before.
     index:
-        Of the release: none of the pages before is of it.
+        Of the release.
     """
 
     def __init__(self, before: Pages, index: int) -> None:
@@ -291,10 +284,18 @@ class NextPages:
         self._n_bytes = 0
         self.n_changed = 0
 
-    def take(self, name: str, page: bytes) -> None:
-        """Take a page."""
-        listed, digest = self._before.listed(name), _digest(page)
-        if listed[:_DIGEST_BYTES] != digest:
+    def take(self, name: str, page: bytes | None) -> None:
+        """Take a page.
+
+        Raises
+        ------
+        ValueError
+            If it is to be as before, and was not there.
+        """
+        listed = self._before.listed(name)
+        if page is None and not listed:
+            raise ValueError("there was no such page before")
+        if page is not None and listed[:_DIGEST_BYTES] != (digest := _digest(page)):
             listed = digest + self._index.to_bytes(8, "big")
             self._part[_key(listed, name)] = page
             self._n_bytes += len(page)
@@ -316,7 +317,7 @@ class NextPages:
     def end(self) -> tuple[Pages, Writes]:
         """Return the pages of the release, and rows of its staging write."""
         after = Pages(self._listed)
-        return after, {**dict.fromkeys(self._before.keys() - after.keys()), **self._part}
+        return after, {**dict.fromkeys(self._before.gone(after)), **self._part}
 
 
 def prefix(index: int) -> bytes:

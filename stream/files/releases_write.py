@@ -291,21 +291,20 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
     letters = np.concatenate([letters for letters, _ in fields])
     lengths = [of_texts for _, of_texts in fields]
     begins = np.split(_begins(np.concatenate(lengths)), np.cumsum([*map(len, lengths)])[:-1])
-    are_even = all(len({*each.tolist()}) == 1 for each in lengths)
+    widths = [np.unique(each) for each in lengths]
     for begin in range(0, len(columns[0][1]), ROWS_AT_ONCE):
-        rows = slice(begin, begin + ROWS_AT_ONCE)
-        numbers = [of_rows[rows] for _, of_rows in columns]
-        if are_even:  # As those of edges.
-            tables = [each.reshape(len(of_texts), -1) for each, of_texts in fields]
-            picked = zip(tables, numbers, strict=True)
-            text = np.concatenate([table.take(at, axis=0) for table, at in picked], axis=1)
+        numbers = [of_rows[begin : begin + ROWS_AT_ONCE] for _, of_rows in columns]
+        if all(len(each) == 1 for each in widths):  # As those of edges.
+            tables = [x.view(f"V{w[0]}") for (x, _), w in zip(fields, widths, strict=True)]
+            text = np.empty(len(numbers[0]), [(f"{j}", x.dtype) for j, x in enumerate(tables)])
+            for j, (table, at) in enumerate(zip(tables, numbers, strict=True)):
+                text[f"{j}"] = table.take(at)
         else:
             first, size = (
-                np.column_stack([each.take(at) for each, at in zip(known, numbers, strict=True)])
+                np.column_stack([x.take(at) for x, at in zip(known, numbers, strict=True)]).ravel()
                 for known in (begins, lengths)
             )
-            shift = first.reshape(-1) - _begins(size.reshape(-1))
-            text = letters.take(np.arange(size.sum()) + np.repeat(shift, size.reshape(-1)))
+            text = letters.take(np.arange(size.sum()) + np.repeat(first - _begins(size), size))
         yield text.tobytes()
 
 
@@ -328,9 +327,10 @@ def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArra
     together = "".join(texts)
     if any(mark in together for mark in _QUOTED):
         texts = [_quoted(text) for text in texts]
-    encoded = [text.encode() for text in texts]
-    lengths = np.array([len(text) for text in encoded], dtype=np.int64) + len(end)
-    return np.frombuffer(end.join([*encoded, b""]), dtype=np.uint8), lengths
+    each = texts if together.isascii() else [text.encode() for text in texts]
+    lengths = np.fromiter(map(len, each), dtype=np.int64, count=len(each)) + len(end)
+    joined = end.decode().join([*texts, ""]).encode()
+    return np.frombuffer(joined, dtype=np.uint8), lengths
 
 
 _QUOTED: Final = ',"\r\n'

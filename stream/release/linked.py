@@ -252,9 +252,11 @@ class LinkedReleases:
         self._following.end_build(staged=staged)
         self._trial = _Memory()
 
-    def _pages(self) -> Iterator[tuple[str, bytes]]:
+    def _pages(self) -> Iterator[tuple[str, bytes | None]]:
         assert self._engine is not None
-        yield from self._engine.pages()
+        kept = self._engine.kept_pages()
+        yield from dict.fromkeys(sorted(kept)).items()
+        yield from self._engine.pages(kept)
         yield from self._following.pages()
         if self._named:
             yield NAMED, json.dumps(self._named).encode()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +26,7 @@ from ktsafe.audit.sequence import Declared
 from ktsafe.audit.sequence.windows import SequenceAudit
 from ktsafe.graph.numbering import Ids
 from ktsafe.graph.schemas import Named
-from ktsafe.state.ledger import (
-    PendingCut,
-    ReleaseRecord,
-    SequenceRecord,
-)
+from ktsafe.state.ledger import NamedPages, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.statistics import TrueChanges
 from ktsafe.stream.files.audit_model import SequenceCost
@@ -110,8 +106,8 @@ class Built:
     value_at:
         int64, shape (n,): the vertex that shows the sensitive value of each; None: its own.
     pages:
-        What the mechanism must remember from now on, if this becomes a release: name and bytes of
-        every page, made when they are asked for.
+        What the mechanism must remember from now on, if this becomes a release, made when it is
+        asked for.
     sequence, declared, vacated:
         Private figures, see `ktsafe.stream.files.audit_model.Audit`.
     follow:
@@ -136,7 +132,7 @@ class Built:
     vacated: list[str]
     follow: Callable[[], tuple[ToldFreshness, Differences | None]]
     value_at: NDArray[np.int64] | None = None
-    pages: Iterable[tuple[str, bytes]] = ()
+    pages: NamedPages = ()
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: WorkInParts | None = None
     lag: int | None = None
@@ -168,4 +164,4 @@ class Passed:
 
     verdict: Verdict
     audit: SequenceAudit
-    pages: Iterable[tuple[str, bytes]] = ()
+    pages: NamedPages = ()

@@ -28,7 +28,7 @@ from ktsafe.audit.freshness import Differences
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.secrets import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
-from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
+from ktsafe.state.ledger import Erased, Ledger, NamedPages, ReleaseRecord, Status
 from ktsafe.statistics import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.stream.assessment import NO_ATTACKS, AttackSettings, GatedRelease, assessment
 from ktsafe.stream.files import releases_write
@@ -126,7 +126,7 @@ class StagedRelease:
     """
 
     record: ReleaseRecord
-    pages: Iterable[tuple[str, bytes]]
+    pages: NamedPages
     counts: Mapping[str, int]
     figures: ReleaseFigures
 

@@ -203,6 +203,10 @@ class SequenceAuditor(CopyOnExtend):
         """
         saved_state.resume(self, pages, key)
 
+    def resume(self) -> None:
+        """Let the reader know the last release's edges, saved with their ages."""
+        self._reader.know(self._comparison.edges)
+
     @property
     def work(self) -> dict[str, int]:
         """Profiles built and pairs of locations compared in this sequence."""

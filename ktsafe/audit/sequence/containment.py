@@ -194,6 +194,11 @@ class TruthComparison(CopyOnExtend):
         """Begin a new sequence, with edges that are all new."""
         self._ages = EdgeAges()
 
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """The edges of the last release, by their keys, ascending."""
+        return self._ages.keys
+
     def judge(
         self,
         release: AuditedRelease,

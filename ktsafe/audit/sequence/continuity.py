@@ -169,11 +169,18 @@ class EdgeAges(CopyOnExtend):
     An age is the number of releases that show the tie, this one included, whether or not there were
     gaps: a tie that comes back again and again tells as much as one that stays. Only a gap of more
     than `GONE_MAX` releases begins it anew, so memory does not grow with the releases.
+
+    Attributes
+    ----------
+    keys:
+        The ties of the last release, as they were given.
     """
+
+    NOT_SAVED = frozenset({"keys"})
 
     def __init__(self) -> None:
         self._release = 0
-        self._keys = np.zeros(0, dtype=np.int64)
+        self.keys = np.zeros(0, dtype=np.int64)
         self.ever = np.zeros(0, dtype=np.int64)
         self._ages = np.zeros(0, dtype=np.int32)
         self._last = np.zeros(0, dtype=np.int32)
@@ -190,9 +197,9 @@ class EdgeAges(CopyOnExtend):
         is_true:
             bool, shape (m,): whether it was a true tie at this release; None if nobody says.
         """
-        gained, lost = difference(keys, self._keys) if len(self._keys) else (keys, keys[:0])
+        gained, lost = difference(keys, self.keys) if len(self.keys) else (keys, keys[:0])
         if self._is_true is not None:
-            was_true = self._is_true[np.searchsorted(self._keys, lost)]
+            was_true = self._is_true[np.searchsorted(self.keys, lost)]
             gone = np.bincount(was_true, minlength=2)
             shown = np.bincount(self._is_true, minlength=2)
             self._survival = self._survival + np.column_stack((gone, shown - gone))
@@ -216,10 +223,14 @@ class EdgeAges(CopyOnExtend):
         if not is_kept.all():
             ever, ages, last = ever[is_kept], ages[is_kept], last[is_kept]
         self.ever, self._ages, self._last = ever, ages, last
-        self._keys, self._is_true = keys, is_true
+        self.keys, self._is_true = keys, is_true
         self._release += 1
         age = None if is_true is None else _auc(shown[is_true], shown[~is_true])
         return Persistence(age, _survival_auc(self._survival))
+
+    def resume(self) -> None:
+        """Find the ties of the last release among all."""
+        self.keys = self.ever[self._last == self._release - 1]
 
 
 def _mixed(

@@ -91,7 +91,7 @@ class Profiler(CopyOnExtend):
         Threads that compare locations; None: one per core.
     """
 
-    NOT_SAVED = frozenset({"_locations", "_threads"})
+    NOT_SAVED = frozenset({"_locations", "_threads", "edges"})
 
     def __init__(
         self, params: PrivacyParams, n_attributes: int, workers: int | None = None
@@ -108,7 +108,7 @@ class Profiler(CopyOnExtend):
         self._location = np.zeros(0, dtype=np.int64)
         self._tuple = np.zeros(0, dtype=np.int64)
         self._codes = np.zeros((0, n_attributes), dtype=np.int64)
-        self._edges = np.zeros(0, dtype=np.int64)
+        self.edges = np.zeros(0, dtype=np.int64)
         self._pairs = np.zeros(0, dtype=np.int64)
         self.profiles_built = 0
         self.pairs_compared = 0
@@ -137,9 +137,9 @@ class Profiler(CopyOnExtend):
         keys = edge_keys(vertices, ties.edges)
         # Mostly in order already: vertices are numbered as they came, in the order of their ids.
         keys.sort(kind="stable")
-        gained, lost = keys, self._edges
-        if len(self._edges):
-            gained, lost = core.difference(keys, self._edges)
+        gained, lost = keys, self.edges
+        if len(self.edges):
+            gained, lost = core.difference(keys, self.edges)
         location = self._locate(vertices, codes, ties, gained, lost)
         self._pairs = self._similar_locations(self._location, location)
         tuples = np.full(n_numbers, -1, dtype=np.int64)
@@ -156,7 +156,7 @@ class Profiler(CopyOnExtend):
             tuples,
             self._tuple,
         )
-        self._location, self._tuple, self._edges = location, tuples, keys
+        self._location, self._tuple, self.edges = location, tuples, keys
         self._codes = self._codes.copy()
         self._codes[vertices] = codes
         occupied = np.count_nonzero(group_of_location >= 0)
@@ -400,6 +400,10 @@ class StructureReader(CopyOnExtend):
         """
         codes = stable_codes(release, self._values)
         return self._profiler.read(vertices, n_numbers, codes, release.ties)
+
+    def know(self, edges: NDArray[np.int64]) -> None:
+        """Go on after a release with these edges, by their keys, ascending."""
+        self._profiler.edges = edges
 
     @property
     def work(self) -> dict[str, int]:

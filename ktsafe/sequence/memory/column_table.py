@@ -11,7 +11,8 @@ next: releases follow from it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Container, Iterator
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -63,6 +64,8 @@ class ColumnTable:
         Whether rows that were given back are taken again.
     n:
         How many rows there are, free ones included.
+    is_altered:
+        Of each page whether it was written since this was copied or loaded.
     """
 
     name: ClassVar[str]
@@ -73,6 +76,7 @@ class ColumnTable:
     def __init__(self) -> None:
         self.n = 0
         self._rows = np.zeros((len(self.columns), 0), dtype=self.kept_as)
+        self.is_altered = np.zeros(0, dtype=np.bool_)
         self._free: Numbers | None = None
         self._n_writes = dict.fromkeys(self.columns, 0)
         self._derived: dict[str, tuple[tuple[int, ...], Any]] = {}
@@ -82,6 +86,7 @@ class ColumnTable:
         twin = copy.copy(self)
         for name in ("_rows", "_n_writes", "_derived"):
             setattr(twin, name, getattr(self, name).copy())
+        twin.is_altered = np.zeros_like(self.is_altered)
         return twin
 
     def column(self, at: int) -> Numbers:
@@ -112,6 +117,7 @@ class ColumnTable:
         """Overwrite columns of rows."""
         if not np.size(rows):
             return
+        self.is_altered[np.asarray(rows) // ROWS_PER_PAGE] = True
         for name, value in values.items():
             self._rows[self.columns.index(name), rows] = value
             self._n_writes[name] += 1
@@ -135,11 +141,17 @@ class ColumnTable:
         found: T = known[1]
         return found
 
-    def pages(self) -> Iterator[tuple[str, bytes]]:
+    def pages(self, but: Container[str] = ()) -> Iterator[tuple[str, bytes]]:
         """Yield name and bytes of each page: up to `ROWS_PER_PAGE` rows, little-endian."""
-        for first in range(0, self.n, ROWS_PER_PAGE):
-            rows = self._rows[:, first : min(first + ROWS_PER_PAGE, self.n)]
-            yield f"{self.name}/{first // ROWS_PER_PAGE:06d}", rows.T.astype(np.int64).tobytes()
+        for number, name in enumerate(self._page_names()):
+            if name not in but:
+                first = number * ROWS_PER_PAGE
+                rows = self._rows[:, first : min(first + ROWS_PER_PAGE, self.n)]
+                yield name, rows.T.astype(np.int64).tobytes()
+
+    def kept_pages(self) -> list[str]:
+        """Return the names of pages not written since the copy or load."""
+        return list(itertools.compress(self._page_names(), ~self.is_altered))
 
     def load(self, pages: list[bytes]) -> None:
         """Take what `pages` yielded, in order, into an empty table.
@@ -159,12 +171,17 @@ class ColumnTable:
             self._free = np.flatnonzero(self._rows[0, : self.n] == FREE)
         return self._free
 
+    def _page_names(self) -> list[str]:
+        return [f"{self.name}/{i:06d}" for i in range(-(-self.n // ROWS_PER_PAGE))]
+
     def _grow(self, n: int) -> None:
         """Have n rows. Spare room lets few additions copy all."""
         if n > self._rows.shape[1]:
             more = np.zeros((len(self.columns), n + n // 16 - self.n), dtype=self.kept_as)
             self._rows = np.hstack((self._rows[:, : self.n], more))
         self.n = n
+        more_pages = max(-(-n // ROWS_PER_PAGE) - len(self.is_altered), 0)
+        self.is_altered = np.append(self.is_altered, np.zeros(more_pages, dtype=np.bool_))
 
 
 class PairTable(ColumnTable):
@@ -194,6 +211,7 @@ class PairTable(ColumnTable):
         if self.n <= 2 * len(used) + SPARE_ROWS:
             return
         self._rows, self.n, self._free = self._rows[:, used], len(used), None
+        self.is_altered[:] = True
         for name in self.columns:
             self._n_writes[name] += 1
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -405,8 +405,10 @@ class State:
         return published
 
 
-def state_pages(state: State, fixed: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of all pages."""
+def state_pages(
+    state: State, fixed: Mapping[str, Any], but: Container[str] = ()
+) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of all pages but some."""
     meta = {
         "version": VERSION,
         "fixed": fixed,
@@ -415,7 +417,7 @@ def state_pages(state: State, fixed: Mapping[str, Any]) -> Iterator[tuple[str, b
     }
     yield META, json.dumps(meta, sort_keys=True).encode()
     for table in state.tables:
-        yield from table.pages()
+        yield from table.pages(but)
 
 
 def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]:

@@ -15,7 +15,7 @@ from ktsafe.state import keys
 from ktsafe.state.database import Database
 from ktsafe.state.folder import DATABASE
 from ktsafe.state.ledger.ledger import COUNT, PAGES
-from ktsafe.state.ledger.records import Pages
+from ktsafe.state.ledger.records import NextPages, Pages
 from ktsafe.stream.release.sequence_inputs import PREFIX
 from ktsafe_lab.aligned_sequence import AlignedSequence
 from lab.convert import store
@@ -46,7 +46,11 @@ def test_the_saved_auditor_goes(tmp_path: Path) -> None:
     store.convert(state)
     with closing(Database(state / "store" / DATABASE, create=False)) as database:
         ledger = dict(database.scan_from(keys.LEDGER, b""))
-        listed, writes = Pages.unpacked(ledger[PAGES]).changed([(saved, b"knows")], 1)
+        before = Pages.unpacked(ledger[PAGES])
+        coming = NextPages(before, 1)
+        for name, page in {**dict.fromkeys(before), saved: b"knows"}.items():
+            coming.take(name, page)
+        listed, writes = coming.end()
         count = msgspec.json.encode([*msgspec.json.decode(ledger[COUNT])[:2], len(listed)])
         batch = database.batch()
         batch.write(keys.LEDGER, {PAGES: listed.packed(), COUNT: count})

@@ -114,16 +114,27 @@ def check_every_prefix(seed: int, params: PrivacyParams) -> None:
 
 @pytest.mark.parametrize("spare", [column_table.SPARE_ROWS, ALWAYS])
 def test_saved_sequences_continue_identically(spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twin that is read from pages makes the same releases, whether or not tables are packed."""
+    """A twin that is read from pages makes the same releases, whether or not tables are packed.
+
+    Its pages are those of before and the altered ones together.
+    """
     monkeypatch.setattr(column_table, "SPARE_ROWS", spare)
+    monkeypatch.setattr(column_table, "ROWS_PER_PAGE", 4)
     world = World(60, 90, 1)
     sequence = world.begin()
     for i in range(6):
         changes = world.change(**ACTIVITIES[i % len(ACTIVITIES)])
-        twin = SequenceEngine.from_pages(dict(sequence.pages()))
+        before = dict(sequence.pages())
+        twin = SequenceEngine.from_pages(before)
+        assert twin.kept_pages() == before.keys() - {"meta"}
         sequence.advance(changes, np.random.default_rng(i))
         twin.advance(changes, np.random.default_rng(i))
         assert dict(sequence.pages()) == dict(twin.pages())
+        for each in (sequence, twin):
+            kept = each.kept_pages()
+            assert kept
+            known = {name: before[name] for name in kept}
+            assert known | dict(each.pages(kept)) == dict(sequence.pages())
 
 
 def test_few_pages_change() -> None:
