@@ -136,21 +136,6 @@ def test_followed_file_waits_for_the_newline(path: Path) -> None:
     source.close()
 
 
-def test_identity_of_a_file_that_was_empty(path: Path) -> None:
-    """An empty file gets its identity with its first bytes, and keeps it while it grows."""
-    path.touch()
-    source = opened(path, follow=True)
-    assert source.identity() == {}
-    path.write_bytes(b"first\n")
-    identity = source.identity()
-    assert list(identity) == ["feed/0"]
-    with path.open("ab") as file:
-        file.write(b"x" * 10_000 + b"\n")
-    assert source.identity() == identity
-    source.close()
-    opened(path, 2, identity, follow=True).close()
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [

@@ -36,28 +36,6 @@ def test_rows_and_ties_stay(graph, seed, part_min):
     assert as_set(edges) & ties <= as_set(after)
 
 
-def test_inserted_edges_gain_common_neighbours():
-    """In a graph of cliques, inserted edges end up with more common neighbours."""
-    n, rng = 200, np.random.default_rng(0)
-    cliques = [(u, v) for u in range(n) for v in range(u + 1, n) if u // 10 == v // 10]
-    shown = [e for e in cliques if rng.random() < 0.6]
-    inserted = set()
-    while len(inserted) < 250:
-        u, v = sorted(rng.integers(0, n, 2).tolist())
-        if u // 10 != v // 10:
-            inserted.add((u, v))
-    graph = graph_of([0] * n, [False] * n, cliques)
-    edges = np.array(shown + sorted(inserted), dtype=np.int32)
-
-    def common(after):
-        released = nx.Graph(after.tolist())
-        new = as_set(after) - set(shown)
-        return sum(len(list(nx.common_neighbors(released, u, v))) for u, v in new)
-
-    after = rewired(Request(graph, PrivacyParams(), rng), edges)
-    assert common(after) > 2 * common(edges)
-
-
 def test_a_release_closes_triangles_like_its_truth():
     """Cliques and strangers: closeness and degree assortativity come near to those of the truth."""
     n, rng = 240, np.random.default_rng(1)
