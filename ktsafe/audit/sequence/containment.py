@@ -152,7 +152,8 @@ class Containment(CopyOnExtend):
             # Only a release that is broken anyway shows a person twice.
             shown = CheckedTies(n, first[shown.edges].astype(np.int32))
         is_shown, is_true = core.shared_ties(*shown.adjacency, shown.edges, ties, position)
-        inserted = np.sort(edge_keys(structure.vertices, release.ties.edges[~is_true]))
+        inserted = edge_keys(structure.vertices, release.ties.edges[~is_true])
+        inserted.sort(kind="stable")  # Mostly in order already.
         is_true = np.ones(len(structure.edges), dtype=np.bool_)
         is_true[np.searchsorted(structure.edges, inserted)] = False
         ties = ties[~is_shown]
@@ -210,7 +211,7 @@ class TruthComparison(CopyOnExtend):
     ) -> tuple[ContainmentFigures, Persistence, int] | None:
         """Compare with the true graph; count the true edges."""
         if truth is None or release.owners is None:
-            self._ages.add(structure.edges, None)
+            self._ages.add(structure.edges, None, (structure.gained, structure.lost))
             return None
         if len(truth.values) != len(release.categories):
             raise InvalidGraph("The true graph has other attributes than the release.")
@@ -227,7 +228,9 @@ class TruthComparison(CopyOnExtend):
         if len(contained.differing) > declared.held_changes:
             found.add("attribute_differs", contained.differing)
         n_true = int(np.count_nonzero(contained.is_true))
-        return contained.figures, self._ages.add(structure.edges, contained.is_true), n_true
+        changed = structure.gained, structure.lost
+        ages = self._ages.add(structure.edges, contained.is_true, changed)
+        return contained.figures, ages, n_true
 
 
 def _aged(

@@ -187,7 +187,12 @@ class EdgeAges(CopyOnExtend):
         self._is_true: NDArray[np.bool_] | None = None
         self._survival = np.zeros((2, 2), dtype=np.int64)
 
-    def add(self, keys: NDArray[np.int64], is_true: NDArray[np.bool_] | None) -> Persistence:
+    def add(
+        self,
+        keys: NDArray[np.int64],
+        is_true: NDArray[np.bool_] | None,
+        changed: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> Persistence:
         """Take the ties of one more release.
 
         Parameters
@@ -196,12 +201,16 @@ class EdgeAges(CopyOnExtend):
             int64, shape (m,), ascending: a number for each tie.
         is_true:
             bool, shape (m,): whether it was a true tie at this release; None if nobody says.
+        changed:
+            The ties that were gained and lost since the release before, if that is known.
         """
-        gained, lost = difference(keys, self.keys) if len(self.keys) else (keys, keys[:0])
+        gained, lost = difference(keys, self.keys) if changed is None else changed
         if self._is_true is not None:
             was_true = self._is_true[np.searchsorted(self.keys, lost)]
-            gone = np.bincount(was_true, minlength=2)
-            shown = np.bincount(self._is_true, minlength=2)
+            gone, shown = (
+                np.array([np.count_nonzero(~flags), np.count_nonzero(flags)])
+                for flags in (was_true, self._is_true)
+            )
             self._survival = self._survival + np.column_stack((gone, shown - gone))
         new = gained[~among(gained, self.ever)] if len(self.ever) else gained
         is_new = np.zeros(len(self.ever) + len(new), dtype=np.bool_)

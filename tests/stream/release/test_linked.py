@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 
 from ktsafe import PrivacyParams, Schema
+from ktsafe.audit import audit_traced
 from ktsafe.audit.sequence import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.errors import NotKTSafe
 from ktsafe.seals import check_seals, public_key
@@ -259,6 +260,20 @@ def test_what_the_auditor_refuses_leaves_no_trace(tmp_path, monkeypatch, at):
 
 def linked_violation(release_id):
     return Violation.of("too_few_candidates", release_id, 1)
+
+
+def test_private_figures_are_what_they_would_count_themselves(tmp_path, monkeypatch):
+    """Judges counted it of the bytes; of the release that was made it is the same."""
+    told = []
+
+    def compared(traced, params, verdict):
+        told.append(audit_traced(traced, params, verdict))
+        assert told[-1] == audit_traced(dataclasses.replace(traced), params)
+        return told[-1]
+
+    monkeypatch.setattr(snapshotter, "audit_traced", compared)
+    counts = world_of(tmp_path, events=feed(people=40, seed=3)).run()
+    assert len(told) == len(counts.published) > 3
 
 
 def test_the_gate_judges_the_bytes(tmp_path, monkeypatch):
