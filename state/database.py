@@ -42,7 +42,7 @@ RESTORE: Final = (
 _MEMTABLE_BYTES: Final = 16 << 20
 _WAL_BYTES_MAX: Final = 128 << 20
 _CACHE_BYTES: Final = 8 << 20
-"""Blocks kept in memory, of all families together. By default each of five would fill 32 MiB, with
+"""Blocks kept in memory, of all families together. By default each of them would fill 32 MiB, with
 blocks of tables that are gone; what is read again soon, the system keeps."""
 _LOG_BYTES_MAX: Final = 1 << 20
 """Of the file in which RocksDB tells what it does; two are kept."""

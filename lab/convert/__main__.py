@@ -13,6 +13,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from ktsafe.connectors.base import WITHDRAWN
+from ktsafe.stream.config.places import AUDIT
+from ktsafe.stream.files.private_audits import note
 from lab.convert import sequence, store
 
 
@@ -23,6 +26,10 @@ def main() -> None:
     folder = parser.parse_args().folder
     store.convert(folder)
     found = sequence.convert(folder)
+    for marker in (folder / AUDIT).glob(f"*/{WITHDRAWN}"):
+        # Markers had no sum.
+        if (told := marker.read_bytes()).endswith(b"}\n"):
+            note(marker.parent, told)
     sys.stdout.write(f"{folder}: converted, {f'sequence {found}' if found else 'no sequence'}\n")
 
 

@@ -327,8 +327,6 @@ def noted(audit: Path) -> bytes | None:
     if not path.exists():
         return None
     told = path.read_bytes()
-    if told.endswith(b"}\n"):
-        return told  # An older version noted no sum.
     marker, told_sum = told[:-_SUM_BYTES], told[-_SUM_BYTES:]
     if told_sum != _sum(marker):
         raise StateCorrupted("check the audit", str(path), "Withdraw the release again.")

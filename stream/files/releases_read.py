@@ -25,7 +25,12 @@ from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.connectors.base import MANIFEST, WITHDRAWN
-from ktsafe.connectors.bundles import is_safe_name, open_regular, read_regular
+from ktsafe.connectors.bundles import (
+    MANIFEST_BYTES_MAX,
+    is_safe_name,
+    open_regular,
+    read_regular,
+)
 from ktsafe.errors import KtsafeError
 from ktsafe.graph.latest_graph import dark_pairs
 from ktsafe.graph.numbering import Ids, are_distinct, classes_of, edge_keys
@@ -47,7 +52,6 @@ FILES: Final = frozenset(
     {"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS, README}
 )
 """Every file that a release may have beside its manifest."""
-MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 PLAIN_BYTES_MIN: Final = 1_000_000
 """Of a table of edges; to read less takes a CSV reader less time than it takes to load a kernel."""
 MARKER_BYTES_MAX: Final = 65_536
@@ -168,9 +172,7 @@ class Manifest(msgspec.Struct, frozen=True):
     @property
     def promised(self) -> PrivacyParams:
         """The parameters that the release claims to keep."""
-        # Manifests once told two numbers of the search as well; they never were a promise.
-        told = {k: v for k, v in self.params.items() if k not in {"gamma", "s"}}
-        return PrivacyParams.from_mapping(told)
+        return PrivacyParams.from_mapping(self.params)
 
     @property
     def has_exchanged_values(self) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 import rocksdict
 
+from ktsafe.connectors.base import WITHDRAWN
 from ktsafe.state import keys
 from ktsafe.state.changes import EdgeAdd, Stamp, VertexUpsert
 from ktsafe.state.database import Database
@@ -19,7 +20,8 @@ from ktsafe.state.inspection import examine
 from ktsafe.state.ledger import EMPTY, PendingCut
 from ktsafe.state.recovery import schema_digest
 from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store_base import Position, StateMismatch
+from ktsafe.state.store_base import Position, StateCorrupted, StateMismatch
+from ktsafe.stream.files.private_audits import marker, note, noted
 from lab.convert.store import FAMILIES, convert
 from tests.state.support import SCHEMA, plain
 
@@ -160,3 +162,16 @@ def test_a_state_that_is_in_use_is_not_converted(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "StateLocked" in done.stderr
     assert (store / "STORE").read_text() == "4"
+
+
+def test_markers_of_withdrawn_releases_get_a_sum(tmp_path: Path) -> None:
+    """They had none; without it a damaged marker would be handed out."""
+    old_state(tmp_path)
+    audit, told = tmp_path / "audit" / "000001", marker("000001", "2026-01-01", "a mistake")
+    note(audit, told)
+    (audit / WITHDRAWN).write_bytes(told)
+    with pytest.raises(StateCorrupted):
+        noted(audit)
+    command = [sys.executable, "-m", "lab.convert", str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == 0
+    assert noted(audit) == told
