@@ -154,7 +154,8 @@ def coded(quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike | Che
     if qi.size and qi.dtype == np.uint64 and int(qi.max()) > np.iinfo(np.int64).max:
         raise InvalidGraph("A quasi-identifier code exceeds int64.")
     ties = edges if isinstance(edges, CheckedTies) else CheckedTies.of(n, edges)
-    assert ties.n_vertices == n
+    if ties.n_vertices != n:
+        raise InvalidGraph("The ties are of another number of vertices.")
     return Coded(*_columns(qi.astype(np.int64)), ties, flagged.astype(np.bool_))
 
 

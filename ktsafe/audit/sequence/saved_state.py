@@ -28,9 +28,6 @@ from ktsafe.params import PrivacyParams
 FORMAT: Final = 1
 FORM: Final = "form"
 
-FORMER: Final = frozenset({"_comparison/_ages/_keys", "_reader/_profiler/_edges"})
-"""Pages of earlier versions that follow from others."""
-
 OPTIONAL: Final = {"_linked": CandidateSets}
 """Parts that a new auditor does not have yet."""
 
@@ -58,7 +55,7 @@ def resume(auditor: CopyOnExtend, pages: Mapping[str, bytes], key: bytes) -> Non
         names = {FORM, *_resume(auditor, "", pages, key)}
     except (msgspec.DecodeError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise UnknownSavedState("no saved auditor of this version") from error
-    if names != pages.keys() - FORMER:
+    if names != pages.keys():
         raise UnknownSavedState("this version keeps something else")
 
 
