@@ -242,7 +242,7 @@ class Run:
         problems = []
         aside = {(letter.record.partition, letter.record.offset) for letter in self.letters}
         waiting = {(r.partition, r.offset) for records in self.undecided.values() for r in records}
-        if lost := self.good & (aside | waiting):
+        if lost := self.good & (aside | waiting - self._unconfirmed()):
             problems.append(f"{len(lost)} good events are not in the graph")
         partitions = [
             [json.loads(r.value) for r in items if (r.partition, r.offset) not in aside | waiting]
@@ -256,6 +256,13 @@ class Run:
         if (latest_s := self._latest_s()) > IDLE_S + BOUND_S:
             problems.append(f"a slot is cut {latest_s:.0f} s late")
         return problems
+
+    def _unconfirmed(self) -> set[tuple[int, int]]:
+        """Return what waits for a further event, as in `_latest_s`: the clock was wrong lately."""
+        if not self._is_clock_wrong(self.now_s - 4 * INTERVAL_S, self.now_s):
+            return set()
+        few = (each for each in self.undecided.values() if len(each) <= CONFIRMING)
+        return {(record.partition, record.offset) for records in few for record in records}
 
     def _graph(self) -> feeds.Graph:
         snapshot = self.store.snapshot()
