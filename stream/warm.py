@@ -43,7 +43,7 @@ def search() -> None:
     graph, params, rng = _toy()
     anonymize(graph, params, rng=rng)
     # Small classes: the totals of pairs are reached in single steps.
-    anonymize(uniform(240, 700, n_tuples=8, rng=rng), PrivacyParams(k=4), rng=rng)
+    anonymize(uniform(240, 700, n_tuples=8, rng=rng), PrivacyParams(k=4, t=0, epsilon=0), rng=rng)
     begun = Changes.of_graph(graph, np.arange(graph.n_vertices))
     sequence = SequenceEngine.begin(graph.schema, params, SequenceOptions(), begun, rng)
     gone = graph.edges[: len(graph.edges) // 3].astype(np.int64)
@@ -114,7 +114,7 @@ def attacks() -> None:
 
 def _toy() -> tuple[AttributedGraph, PrivacyParams, np.random.Generator]:
     rng = np.random.default_rng(1)
-    return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5), rng
+    return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5, t=0, epsilon=0), rng
 
 
 def n_compiled() -> int:

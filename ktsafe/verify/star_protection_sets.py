@@ -127,7 +127,9 @@ def star_protection_sets(
     hubs = np.flatnonzero(sizes > narrow_max - band)
     row = np.full(n, -1, dtype=np.int64)
     row[hubs] = np.arange(len(hubs))
-    wide = WideRows(*core.wide_rows(hubs, *adjacency, columns))
+    wide = WideRows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+    if len(hubs):  # Most networks have none, and a kernel takes seconds to compile.
+        wide = WideRows(*core.wide_rows(hubs, *adjacency, columns))
 
     # Class, then size, then hash: locations become runs, bands become ranges.
     key = classes * (int(sizes.max(initial=1)) + 1) + sizes
@@ -147,7 +149,12 @@ def star_protection_sets(
         offsets,
         row[vertices],
     )
-    found = _scan(locations, wide, params, narrow_max, threads)
+    found = np.vstack((locations.multiplicity[np.newaxis], locations.flagged))
+    by_key = np.column_stack((key[order], hashes.view(np.int64)[order]))
+    has_collision = bool((starts[1:] & (by_key[1:] == by_key[:-1]).all(axis=1)).any())
+    # Of equal neighbourhoods only a collision makes two locations.
+    if params.t or band or has_collision:
+        found = found + _scan(locations, wide, params, narrow_max, threads)
     return found[:, location_of]
 
 
@@ -191,7 +198,7 @@ def _scan(
     narrow_max: int,
     workers: int,
 ) -> NDArray[np.int64]:
-    """Return sets' sizes and flagged members, shape (1 + flags, locations)."""
+    """Return members at other locations, and flagged ones, shape (1 + flags, locations)."""
     n, rows = len(locations.multiplicity), 1 + len(locations.flagged)
     tolerance = (params.t.numerator, params.t.denominator)
     band_stop = locations.segment_start[locations.segment_stop[locations.segment_of]]
@@ -216,7 +223,4 @@ def _scan(
 
     tasks = zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
     in_threads(lambda at: scan(*at), tasks, workers)
-    own = np.vstack((locations.multiplicity[np.newaxis], locations.flagged))
-    for counts in partial:
-        own += counts
-    return own
+    return np.sum(partial, axis=0, dtype=np.int64)

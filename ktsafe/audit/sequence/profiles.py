@@ -255,7 +255,9 @@ class Profiler(CopyOnExtend):
         self, occupied: NDArray[np.int64], is_new: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Return similar pairs with a new location, once each, (., 2)."""
-        if not is_new.any():
+        band = self._params.epsilon // 2
+        # Of equal degree, and with equal shares of all values, there is one location.
+        if not is_new.any() or not (self._params.t or band):
             return np.zeros((0, 2), dtype=np.int64)
         texts = [self._profiles[x] for x in occupied.tolist()]
         degree = np.frombuffer(b"".join(text[:8] for text in texts), dtype=np.int64)
@@ -264,7 +266,6 @@ class Profiler(CopyOnExtend):
         flat = np.frombuffer(b"".join([texts[x] for x in order.tolist()]), dtype=np.int64)
         lengths = np.array([len(texts[x]) // 8 for x in order.tolist()], dtype=np.int64)
         stored = core.Profiles(np.concatenate(([0], np.cumsum(lengths))), flat)
-        band = self._params.epsilon // 2
         # Classes are laid so far apart that a band never reaches into the next one.
         place = tuples[order] * (int(degree.max()) + band + 1) + degree[order]
         begin = np.searchsorted(place, place - band, side="left")

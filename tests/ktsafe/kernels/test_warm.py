@@ -20,7 +20,7 @@ from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.graph.synthetic import uniform
 rng = np.random.default_rng(2)
 graph = uniform(100, 500, n_tuples=4, rng=rng)
-anonymize(graph, PrivacyParams(k=4), rng=rng, options=AnonymizeOptions("fast"))
+anonymize(graph, PrivacyParams(k=4, t=0, epsilon=0), rng=rng, options=AnonymizeOptions("fast"))
 for name, module in list(sys.modules.items()):
     if name.startswith("ktsafe.") and name.endswith("_core"):
         for one in vars(module).values():

@@ -67,6 +67,20 @@ def test_run_histograms_agree_with_the_definition(graph: Small, tolerance: Toler
         check(graph, tolerance)
 
 
+@given(small_graphs(), tolerances())
+@settings(deadline=None, max_examples=60)
+def test_neighbourhoods_of_equal_hashes_are_told_apart(graph: Small, tolerance: Tolerance) -> None:
+    """Where all hashes are equal the results are those of the definition."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            core,
+            "neighbourhood_hashes",
+            lambda *_: np.zeros(len(graph.is_sensitive), dtype=np.uint64),
+        )
+        check(graph, tolerance)
+        check(graph, tolerance._replace(t=Fraction(0), epsilon=0))
+
+
 @given(st.integers(0, 2**32), st.sampled_from([0, 2, 3, 6]), st.integers(1, 30))
 @settings(deadline=None, max_examples=12)
 def test_hubs_around_the_narrow_limit(seed: int, epsilon: int, tenths: int) -> None:
