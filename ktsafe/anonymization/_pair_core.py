@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.graph.numbering import small
 from ktsafe.kernels.compiler import inner_kernel, kernel
 
 LITTLE = 1e-9
@@ -126,57 +125,6 @@ class PairSearch(NamedTuple):
     log: NDArray[np.int32]
     log_size: NDArray[np.int64]
     queue: NDArray[np.int32]
-
-
-def matching_of(
-    ends: NDArray[np.int32],
-    gain: NDArray[np.float64],
-    cohort: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-    price: NDArray[np.float64],
-) -> PairSearch:
-    """Return the search at first degrees, with nothing shown.
-
-    A cohort begins at the median of its members' candidates, or lower, where one more neighbour
-    for each member would not pay even if all of them who can show a candidate did.
-
-    Parameters
-    ----------
-    ends, gain:
-        Of the candidates.
-    cohort:
-        int32, shape (n,): the cohort of each vertex.
-    sizes, price:
-        Shape (cohorts,): members of each cohort, and what each of its degrees costs.
-    """
-    n, m = len(cohort), len(ends)
-    first, edge, place, other, best = stand(ends, gain, n)
-    count = np.diff(first).astype(np.int64)
-    vertices = np.zeros(n + 1, dtype=VERTEX)
-    vertices["first"], vertices["hidden"][:n], vertices["cohort"][:n] = first, count, cohort
-    cohorts = np.zeros(len(sizes) + 1, dtype=COHORT)
-    cohorts["first"][1:] = np.cumsum(sizes)
-    by_count = np.argsort(small(count), kind="stable")
-    in_order = count[by_count[np.argsort(small(cohort[by_count]), kind="stable")]]
-    # Either end of a candidate brings half of its gain.
-    n_paying = np.ceil(2 * price / gain.mean()).astype(np.int64)
-    rank = np.clip(sizes - n_paying, 0, (sizes - 1) // 2)
-    cohorts["degree"][:-1] = in_order[cohorts["first"][:-1] + rank]
-    cohorts["price"][:-1] = price
-    cohorts["raise_below"], cohorts["lower_above"] = np.inf, -np.inf
-    vertices["room"][:n], vertices["best"][:n] = cohorts["degree"][cohort], best
-    return PairSearch(
-        candidates=CandidateEdges(ends, gain, np.zeros(m, dtype=np.bool_), place),
-        entries=Entries(edge, other, gain[edge], np.zeros(2 * m, dtype=np.bool_)),
-        vertices=vertices,
-        cohorts=cohorts,
-        members=np.argsort(small(cohort), kind="stable").astype(np.int32),
-        value=np.array([-(cohorts["price"] * cohorts["degree"])[:-1].sum()]),
-        # Room for some dozens of searches from each vertex: more, and the search shows nothing.
-        log=np.empty(40 * n + 20 * m + 10_000, dtype=np.int32),
-        log_size=np.zeros(1, dtype=np.int64),
-        queue=np.zeros(NODES_MAX + 1, dtype=np.int32),
-    )
 
 
 @kernel

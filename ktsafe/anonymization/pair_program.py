@@ -252,9 +252,41 @@ def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
 
 
 def matching_of(pair: Pair) -> core.PairSearch:
-    """Return the search at first degrees, with nothing shown."""
-    price = pair.price * pair.sizes / 2
-    return core.matching_of(pair.edges, pair.gain, pair.cohort, pair.sizes, price)
+    """Return the search at first degrees, with nothing shown.
+
+    A cohort begins at the median of its members' candidates, or lower, where one more neighbour
+    for each member would not pay even if all of them who can show a candidate did.
+    """
+    ends, gain, cohort, sizes = pair.edges, pair.gain, pair.cohort, pair.sizes
+    price = pair.price * sizes / 2
+    n, m = len(cohort), len(ends)
+    first, edge, place, other, best = core.stand(ends, gain, n)
+    count = np.diff(first).astype(np.int64)
+    vertices = np.zeros(n + 1, dtype=core.VERTEX)
+    vertices["first"], vertices["hidden"][:n], vertices["cohort"][:n] = first, count, cohort
+    cohorts = np.zeros(len(sizes) + 1, dtype=core.COHORT)
+    cohorts["first"][1:] = np.cumsum(sizes)
+    by_count = np.argsort(small(count), kind="stable")
+    in_order = count[by_count[np.argsort(small(cohort[by_count]), kind="stable")]]
+    # Either end of a candidate brings half of its gain.
+    n_paying = np.ceil(2 * price / gain.mean()).astype(np.int64)
+    rank = np.clip(sizes - n_paying, 0, (sizes - 1) // 2)
+    cohorts["degree"][:-1] = in_order[cohorts["first"][:-1] + rank]
+    cohorts["price"][:-1] = price
+    cohorts["raise_below"], cohorts["lower_above"] = np.inf, -np.inf
+    vertices["room"][:n], vertices["best"][:n] = cohorts["degree"][cohort], best
+    return core.PairSearch(
+        candidates=core.CandidateEdges(ends, gain, np.zeros(m, dtype=np.bool_), place),
+        entries=core.Entries(edge, other, gain[edge], np.zeros(2 * m, dtype=np.bool_)),
+        vertices=vertices,
+        cohorts=cohorts,
+        members=np.argsort(small(cohort), kind="stable").astype(np.int32),
+        value=np.array([-(cohorts["price"] * cohorts["degree"])[:-1].sum()]),
+        # Room for some dozens of searches from each vertex: more, and the search shows nothing.
+        log=np.empty(40 * n + 20 * m + 10_000, dtype=np.int32),
+        log_size=np.zeros(1, dtype=np.int64),
+        queue=np.zeros(core.NODES_MAX + 1, dtype=np.int32),
+    )
 
 
 def degrees(matching: core.PairSearch) -> NDArray[np.int64]:

@@ -198,7 +198,7 @@ def _scan(
     narrow_max: int,
     workers: int,
 ) -> NDArray[np.int64]:
-    """Return members at other locations, and flagged ones, shape (1 + flags, locations)."""
+    """Return members, and flagged ones, at similar locations, (1 + flags, locations)."""
     n, rows = len(locations.multiplicity), 1 + len(locations.flagged)
     tolerance = (params.t.numerator, params.t.denominator)
     band_stop = locations.segment_start[locations.segment_stop[locations.segment_of]]

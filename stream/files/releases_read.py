@@ -172,7 +172,9 @@ class Manifest(msgspec.Struct, frozen=True):
     @property
     def promised(self) -> PrivacyParams:
         """The parameters that the release claims to keep."""
-        return PrivacyParams.from_mapping(self.params)
+        # Manifests once told two numbers of the search as well; they never were a promise.
+        told = {k: v for k, v in self.params.items() if k not in {"gamma", "s"}}
+        return PrivacyParams.from_mapping(told)
 
     @property
     def has_exchanged_values(self) -> bool:

@@ -227,9 +227,12 @@ def test_a_manifest_beyond_all_measure_is_refused(folder):
     assert run_command(["verify", str(folder)]) == Exit.USAGE
 
 
-def test_a_parameter_that_nobody_knows_is_no_promise(folder):
-    """It may weaken what the others say."""
+def test_numbers_of_the_search_are_passed_over(folder):
+    """Manifests once told gamma and s, which no guarantee uses; anything else must be known."""
     told = json.loads((folder / "manifest.json").read_text())["params"]
+    params = read_release(folder).params
+    forge(folder, params=told | {"gamma": 1000, "s": 4})
+    assert read_release(folder).params == params
     forge(folder, params=told | {"l": 2})
     with pytest.raises(InvalidParams):
         read_release(folder).params  # noqa: B018
