@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from fractions import Fraction
 
 from ktsafe.kernels.kernel_cache import choose_kernel_folder
 
@@ -43,7 +44,7 @@ def search() -> None:
     graph, params, rng = _toy()
     anonymize(graph, params, rng=rng)
     # Small classes: the totals of pairs are reached in single steps.
-    anonymize(uniform(240, 700, n_tuples=8, rng=rng), PrivacyParams(k=4, t=0, epsilon=0), rng=rng)
+    anonymize(uniform(240, 700, n_tuples=8, rng=rng), params, rng=rng)
     begun = Changes.of_graph(graph, np.arange(graph.n_vertices))
     sequence = SequenceEngine.begin(graph.schema, params, SequenceOptions(), begun, rng)
     gone = graph.edges[: len(graph.edges) // 3].astype(np.int64)
@@ -114,7 +115,8 @@ def attacks() -> None:
 
 def _toy() -> tuple[AttributedGraph, PrivacyParams, np.random.Generator]:
     rng = np.random.default_rng(1)
-    return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5, t=0, epsilon=0), rng
+    params = PrivacyParams(k=5, t=Fraction(0), epsilon=0)
+    return uniform(240, 700, n_tuples=3, rng=rng), params, rng
 
 
 def n_compiled() -> int:

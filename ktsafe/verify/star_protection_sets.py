@@ -223,4 +223,5 @@ def _scan(
 
     tasks = zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
     in_threads(lambda at: scan(*at), tasks, workers)
-    return np.sum(partial, axis=0, dtype=np.int64)
+    found: NDArray[np.int64] = np.sum(partial, axis=0)
+    return found
