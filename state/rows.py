@@ -1,7 +1,7 @@
 """Rows of tables as held, and their effect on the graph.
 
-Keys and values are a format. What rows mean is compared with a database in memory by
-tests/stream/ingest/test_mirror.py, for any history of statements.
+How rows are looked up may be changed; keys and values are a format. What rows mean is compared with
+a database in memory by tests/stream/ingest/test_mirror.py, for any history of statements.
 
 A person is there while a row says so. A tie is there while rows name both ends, as the schema asks,
 and both are there: the rows of somebody who leaves stay, and count again on a return. What a row

@@ -1,10 +1,8 @@
-"""What a release aims at.
+"""What a release aims at: prices and totals of pairs of classes.
 
 Constants may be tuned, since each release is judged afterwards; its bytes change.
 `lab/benchmarks/bench_exact.py` measures what they do. No aim may cost more than to show nothing,
 and each must be the best at its own figure (tests/ktsafe/anonymization/test_aims.py).
-
-Which price, and how many edges, each pair of classes gets.
 
 A tie that is shown gains 2 and each edge has its price, so a pair shows the edges that are
 true with a chance of at least half its price. At price 1 this is the least cost. At a price equal

@@ -1,8 +1,9 @@
 """Releases as the auditor carries them along, copied before one is tried.
 
-Constants such as `ID_DIGITS` stand elsewhere too and are repeated on purpose: nothing is shared
-with what is judged. What `Numbering` and subclasses of `CopyOnExtend` keep is saved in states; see
-`saved_state` before an attribute is added or renamed.
+Checks of what was read may be added to `AuditedRelease`. Constants such as `ID_DIGITS` stand
+elsewhere too and are repeated on purpose: nothing is shared with what is judged. What `Numbering`
+and subclasses of `CopyOnExtend` keep is saved in states; see `saved_state` before an attribute is
+added or renamed.
 """
 
 from __future__ import annotations
