@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe.state.ledger import (
@@ -110,6 +110,7 @@ STEPS: Final = ("cut", "stage", "publish", "drop", "sequence", "audits", "let go
     st.sampled_from([1, 62, 252]),
     st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 4), st.booleans()), max_size=60),
 )
+@example(1, [("cut", 0, False), ("stage", 0, False), ("publish", 0, False)])
 def test_a_ledger_does_what_a_list_does(first: int, steps: list[tuple[str, int, bool]]) -> None:
     """What it takes and refuses, restarted after each step; nothing that is not durable happened.
 
