@@ -58,6 +58,22 @@ def test_ties_agree_and_triangles_stay(tmp_path: Path, seed: int) -> None:
     assert np.array_equal(release.calibrated(seed).edges, made.edges)
 
 
+def test_tables_of_all_attributes_are_met() -> None:
+    """Tables without noise, of two attributes: each cell is met but for rounding."""
+    truth, shown = clustered(0)
+    columns = [np.array(truth.categories[j])[truth.codes[:, j]] for j in range(2)]
+    tables, wanted = {}, []
+    for j, values in enumerate(columns):
+        ends = np.sort(values[truth.edges], axis=1).tolist()
+        wanted.append(Counter(map(tuple, ends)))
+        counts = np.array(list(wanted[j].values()))
+        tables[j] = StudiedTable("ties", str(j), list(wanted[j]), counts, 0.0)
+    edges = calibrated_edges(columns, shown.edges, tables, np.random.default_rng(0))
+    for values, counts in zip(columns, wanted, strict=True):
+        found = Counter(map(tuple, np.sort(values[edges], axis=1).tolist()))
+        assert max(abs(found[cell] - n) for cell, n in counts.items()) <= 4 * np.sqrt(21 / 4)
+
+
 def test_counts_are_rounded_up_as_often_as_down() -> None:
     """Seven ties among three pairs of classes, drawn often, are seven in the mean; -7 are none."""
     columns = [np.array(["x", "x"] * 20), np.array(["p", "q"] * 20)]
