@@ -150,12 +150,16 @@ def star_protection_sets(
         row[vertices],
     )
     found = np.vstack((locations.multiplicity[np.newaxis], locations.flagged))
-    by_key = np.column_stack((key[order], hashes.view(np.int64)[order]))
-    has_collision = bool((starts[1:] & (by_key[1:] == by_key[:-1]).all(axis=1)).any())
-    # Of equal neighbourhoods only a collision makes two locations.
-    if params.t or band or has_collision:
+    # Of equal neighbourhoods only a collision of hashes makes two locations.
+    if params.t or band or _collide(starts, key[order], hashes[order]):
         found = found + _scan(locations, wide, params, narrow_max, threads)
     return found[:, location_of]
+
+
+def _collide(starts: NDArray[np.bool_], key: NDArray[np.int64], hashes: NDArray[np.uint64]) -> bool:
+    """Whether a location begins although key and hash are those of the one before."""
+    is_alike = (key[1:] == key[:-1]) & (hashes[1:] == hashes[:-1])
+    return bool((starts[1:] & is_alike).any())
 
 
 def _order(

@@ -5,8 +5,7 @@ attacker that knows how many vertices are inserted finds them more easily.
 
 A figure is a row of one of the tables below; it then appears in metrics and status (`make
 reference`, a place on a dashboard). A name with a part of `GREATEST_IS_WORST` counts as worse the
-greater it is. `ATTACKS_TOLD` is also the order in which attacks are run
-within the budget.
+greater it is. `ATTACKS_TOLD` is also the order in which attacks are run within the budget.
 """
 
 from __future__ import annotations
