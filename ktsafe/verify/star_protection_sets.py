@@ -157,7 +157,7 @@ def star_protection_sets(
 
 
 def _collide(starts: NDArray[np.bool_], key: NDArray[np.int64], hashes: NDArray[np.uint64]) -> bool:
-    """Whether a location begins although key and hash are those of the one before."""
+    """Return whether a location has the key and hash of the former."""
     is_alike = (key[1:] == key[:-1]) & (hashes[1:] == hashes[:-1])
     return bool((starts[1:] & is_alike).any())
 
